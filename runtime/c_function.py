@@ -31,11 +31,9 @@ from ..codegen.signature import Argument, Result, Signature, describe
 from .calls.arguments import check_call, find_sizes, key_of, to_arrays
 from .calls.memory import aligned, is_aligned
 from .direct import verdict
-from .direct.c_program import FORMS, CProgram, Form, image_of, table
-from .direct.call import DirectCall
-from .direct.comparison import TRIALS
-from .direct.object_code import loading
-from .direct.steps import DirectCallRefused
+from .direct.c_program import FORMS, CProgram, Form, table
+from .direct.call import TRIALS, DirectCall
+from .direct.object_code import DirectCallRefused, loading
 from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Account, Executable
@@ -339,7 +337,7 @@ class CFunction:
         try:
             trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)
-            make = partial(CProgram, image_of(direct.executable, self._given), given=self._given, checks=checks)
+            make = partial(CProgram, direct, given=self._given, checks=checks)
             return lambda owner: make(form=owner._form, data=owner._data.address), ""
         except DirectCallRefused as refusal:
             return partial(_Callback, compiled=compiled, checks=checks), str(refusal)

@@ -81,7 +81,7 @@ def tried(seed: int) -> str:
     from property.programs import arrays_of, build, random_recipe, sizes_of
 
     import hlograph
-    from hlograph.runtime.direct.comparison import varied
+    from hlograph.runtime.direct.call import varied
 
     recipe = random_recipe(seed)
     case = build(recipe)

@@ -204,9 +204,9 @@ class _Writer:
             stages.append(make())  # refuses here what it cannot make
         else:
             make, stages = self._workspace_maker(self.direct_call, host), pool(self.direct_call.size)
-            self.scope["run"] = self.direct_call.run_table
+            self.scope["run"] = self.direct_call.code.run
         self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
-        held = "operands, " if self.direct_call is None else "memory, table, "
+        held = "operands, " if self.direct_call is None else "memory, address, "
         outputs = "" if self.direct_call is None else "".join(f"o{i}, " for i in range(len(self.outputs)))
         lines = [
             "try: stage = pop()",
@@ -241,14 +241,14 @@ class _Writer:
                 array.view(np.dtype(f"V{array.nbytes:d}")).reshape(()) if number in packed and array.nbytes else array
                 for number, array in enumerate(memory.results)
             ]
-            return memory, memory.table, *[memory.arguments[i] for i in host], *results
+            return memory, memory.address, *[memory.arguments[i] for i in host], *results
 
         return make
 
     def _execute(self) -> list[str]:
         if self.direct_call is not None:
             self.scope["failed"] = _failed
-            return ["if run(table): failed()"]
+            return ["if run(address): failed()"]
         outputs = "".join(f"o{i}, " for i in range(len(self.outputs))) or "()"
         if self.direct is not None:
             self.scope |= {name: getattr(self.direct, name) for name in ("execute", "handlers", "collect")}

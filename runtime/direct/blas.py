@@ -14,9 +14,7 @@ import jax
 from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_factors, cpu_products
-from . import native_code
-from .object_code import ObjectCode, binding, once
-from .steps import DirectCallRefused
+from .object_code import DirectCallRefused, ObjectCode, binding, once, stored
 
 TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
 _FUNCTIONS = ("sgemm", "dgemm", "spotrf", "dpotrf")
@@ -61,7 +59,7 @@ def load(vectors: int) -> ObjectCode:
     except (ImportError, AttributeError, KeyError) as error:
         raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
     given["hlograph_vectors"] = vectors
-    return native_code.load("blas/x86_64.o", ("memcpy",), given)
+    return stored("blas/x86_64.o", ("memcpy",), given)
 
 
 def _vectors() -> int:

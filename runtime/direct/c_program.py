@@ -1,6 +1,6 @@
 """An executable as a C function: no Python in a call, and any number of threads at once.
 
-In: a `CpuExecutable`, and values of the arguments that a form does not take. Out: an address. What it does is in
+In: a `DirectCall`, and values of the arguments that a form does not take. Out: an address. What it does is in
 `native/function.c`: here is the struct that it reads.
 """
 
@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..calls.memory import aligned
-from .executable import CpuExecutable
-from .image import Image
-from .native_code import functions
+from .call import DirectCall
+from .object_code import functions
 
 _HEADER, _SLOTS, _LINE = 16, 64, 8  # words of the struct before its slots, how many of them, words of each
 _REFERRED = 4096  # bytes from which an aligned array is read where the caller has it
@@ -63,11 +62,11 @@ class CProgram:
         address: of the function.
     """
 
-    def __init__(self, image: Image, form: Form, given: int, data: int, checks: int) -> None:
+    def __init__(self, direct: DirectCall, form: Form, given: int, data: int, checks: int) -> None:
         """Makes it.
 
         Args:
-            image: of an executable whose results are the form's, and the flags of checks behind them; see `image_of`.
+            direct: an executable whose results are the form's, and the flags of checks behind them.
             form: how it is called.
             given: number of arguments that its caller gives.
             data: address of the table of the other ones' addresses, or 0.
@@ -76,23 +75,28 @@ class CProgram:
         Raises:
             DirectCallRefused: its code cannot be loaded.
         """
-        executable = image.executable
-        written = _written(executable)
+        executable = direct.executable
+        results = {value.buffer.allocation for value in executable.results}
+        written = [
+            i in executable.donated or value.buffer.allocation in results
+            for i, value in enumerate(executable.parameters)
+        ]
+        referred = [i for i in range(given, len(written)) if not written[i]]
+        place, size = direct.layout(referred)
         inputs: list[int] = []
         for i, value in enumerate(executable.parameters):
-            referred = 1 if i in image.referred else 2 if value.buffer.size >= _REFERRED and not written[i] else 0
-            uses = image.uses[i]
-            inputs += (image.place(value), value.buffer.size, referred, len(uses), uses.ctypes.data)
-        outputs = [word for value in executable.results for word in (image.place(value), value.buffer.size)]
-        self._held = image, np.array(inputs, np.uint64), np.array(outputs, np.uint64)
+            where = 1 if i in referred else 2 if value.buffer.size >= _REFERRED and not written[i] else 0
+            inputs += (place(value), value.buffer.size, where)
+        outputs = [word for value in executable.results for word in (place(value), value.buffer.size)]
+        self._held = direct, np.array(inputs, np.uint64), np.array(outputs, np.uint64)
+        words = direct.steps.words
         self._program = aligned((_HEADER + _SLOTS * _LINE,), np.dtype(np.uint64))
         self._program[:] = 0
-        self._program[:13] = (
-            8 * len(image.words),
-            image.words.ctypes.data,
-            len(image.addresses),
-            image.addresses.ctypes.data,
-            image.table,
+        self._program[:12] = (
+            size,
+            direct.code.address,
+            len(words),
+            words.ctypes.data,
             len(executable.parameters),
             given,
             self._held[1].ctypes.data,
@@ -109,22 +113,6 @@ class CProgram:
     def __del__(self) -> None:
         if not sys.is_finalizing() and hasattr(self, "_release"):
             self._release()
-
-
-def image_of(executable: CpuExecutable, given: int) -> Image:
-    """What programs of an executable have in common, where callers give so many arguments.
-
-    Raises:
-        DirectCallRefused: its code cannot be loaded.
-    """
-    written = _written(executable)
-    return Image(executable, [i for i in range(given, len(written)) if not written[i]])
-
-
-def _written(executable: CpuExecutable) -> list[bool]:
-    """Of each parameter, whether a result is in its memory."""
-    shared = {value.buffer.allocation for value in executable.results}
-    return [value.buffer.allocation in shared for value in executable.parameters]
 
 
 def table(arrays: Sequence[np.ndarray]) -> np.ndarray:

@@ -2,24 +2,68 @@
 
 In: an executable as PJRT serializes it. Out: a `CpuExecutable`. The format is XLA's own and promised to nobody
 (`CompilationResultProto` in `xla/service/cpu/executable.proto`, and what it includes): so a field that is not known
-here is refused by name wherever it could change the meaning, and nothing is guessed. Decision to know: field numbers
+here is refused by name wherever it could change the meaning, and nothing is guessed. Where a result lies is not in the
+serialization; XLA finds it again by its dataflow analysis. `HloModule.source` is the part of it that is needed: through
+calls, tuples, bitcasts, loops and branches to the instruction that defines a buffer. Decision to know: field numbers
 are what is read, no generated classes, so that the same code reads every version of jaxlib that kept them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ..wire import Message, WireError, varint
-from .hlo_module import HloModule, Position
-from .steps import DirectCallRefused, Slice, Value, Words
-from .thunks import Reader
+import numpy as np
 
-__all__ = ["CpuExecutable", "DirectCallRefused", "Slice", "Value"]
+from ..wire import Field, Message, WireError, varint
+from .object_code import DirectCallRefused
 
+ALIGNMENT = 64  # bytes; what XLA's kernels may assume of every buffer
 STACK = 1 << 18  # bytes; threads of other programs may have no more than two megabytes, some far less
+# xla_data.proto: PrimitiveType; the name and the number of the LiteralProto field that holds its values, and whether
+# these are variable-length integers there (otherwise they are the bytes of the array).
+_TYPES: dict[int, tuple[str, int, bool]] = {
+    1: ("bool", 2, False),  # one byte each also as variable-length integers
+    2: ("int8", 15, False),
+    3: ("int16", 17, False),
+    4: ("int32", 4, True),
+    5: ("int64", 5, True),
+    6: ("uint8", 3, False),
+    7: ("uint16", 16, False),
+    8: ("uint32", 6, True),
+    9: ("uint64", 7, True),
+    10: ("float16", 11, False),
+    11: ("float32", 8, False),
+    12: ("float64", 9, False),
+    15: ("complex64", 12, False),
+    18: ("complex128", 18, False),
+}
+ELEMENT_TYPES = {np.dtype(name): number for number, (name, _, _) in _TYPES.items()}
+_TUPLE = 13
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of an allocation; offset and size in bytes."""
+
+    allocation: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Value:
+    """An array in a buffer; a parameter or a result is dense and in row-major order."""
+
+    buffer: Slice
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if self.buffer.size != math.prod(self.shape) * self.dtype.itemsize:
+            raise DirectCallRefused("an array has another size than its buffer")
 
 
 @dataclass(frozen=True)
@@ -28,8 +72,7 @@ class CpuExecutable:
 
     Attributes:
         objects: ELF object files with the kernels.
-        steps: the table of what is run.
-        kinds: XLA's names of the kinds of steps in it.
+        steps: a ThunkSequenceProto, what is run.
         allocations: number of an allocation to its size in bytes; those of constants are not among them.
         constants: number of an allocation to its bytes, which nothing may write.
         parameters: in the order of the module's parameters.
@@ -38,8 +81,7 @@ class CpuExecutable:
     """
 
     objects: tuple[bytes, ...]
-    steps: Words
-    kinds: frozenset[str]
+    steps: Message
     allocations: dict[int, int]
     constants: dict[int, bytes]
     parameters: tuple[Value, ...]
@@ -53,14 +95,26 @@ class CpuExecutable:
         Raises:
             DirectCallRefused: something in it is not known here, or is done by XLA's own code.
         """
-        try:
+        with reading():
             return _read(serialized)
-        except WireError as error:
-            raise DirectCallRefused(
-                f"the serialized executable has another form in this version of XLA: {error}"
-            ) from None
-        except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise DirectCallRefused(f"the serialized executable cannot be read: {error!r}") from None
+
+    def check(self, part: Slice) -> None:
+        """Refuses what is not inside of its allocation."""
+        constant = self.constants.get(part.allocation)
+        size = self.allocations.get(part.allocation, -1) if constant is None else len(constant)
+        if part.offset + part.size > size:
+            raise DirectCallRefused(f"{part} is not inside of its allocation")
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """Whatever is wrong with the bytes that are read is a refusal."""
+    try:
+        yield
+    except WireError as error:
+        raise DirectCallRefused(f"the serialized executable has another form in this version of XLA: {error}") from None
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise DirectCallRefused(f"the serialized executable cannot be read: {error!r}") from None
 
 
 def _compilation_result(serialized: bytes) -> Message:
@@ -113,17 +167,9 @@ def _read(serialized: bytes) -> CpuExecutable:
                 raise DirectCallRefused("a parameter is a tuple")
             parameters[allocation.integer(6)] = Slice(number, 0, size)
 
-    objects = tuple(_objects(result))
-    reader = Reader()
-    steps = reader.table(result.message(6, "ThunkSequenceProto", {1, 2}))
-    if not objects and "kernel" in reader.kinds:
-        raise DirectCallRefused(
-            "the executable has no machine code: it was loaded from JAX's cache on disk, which cannot give it out again"
-        )
     executable = CpuExecutable(
-        objects=objects,
-        steps=steps,
-        kinds=frozenset(reader.kinds),
+        objects=tuple(_objects(result)),
+        steps=result.message(6, "ThunkSequenceProto", {1, 2}),
         allocations=allocations,
         constants=constants,
         parameters=_parameters(module, parameters),
@@ -133,7 +179,8 @@ def _read(serialized: bytes) -> CpuExecutable:
         ),
         donated=module.donated,
     )
-    _check(executable, reader)
+    for value in executable.results:
+        executable.check(value.buffer)
     return executable
 
 
@@ -153,14 +200,161 @@ def _parameters(module: HloModule, buffers: dict[int, Slice]) -> tuple[Value, ..
     return tuple(Value(buffers[i], *shapes[i]) for i in range(len(shapes)))
 
 
-def _check(executable: CpuExecutable, reader: Reader) -> None:
-    """That every buffer lies in an allocation and has its value's size, and that no step writes to a constant."""
-    sizes = {**executable.allocations, **{number: len(data) for number, data in executable.constants.items()}}
-    if any(part.allocation in executable.constants for part in reader.written):
-        raise DirectCallRefused("a constant is written to")
-    values = [*executable.parameters, *executable.results, *reader.values]
-    if any(value.buffer.size != math.prod(value.shape) * value.dtype.itemsize for value in values):
-        raise DirectCallRefused("an array has another size than its buffer")
-    for part in (*executable.steps.slices(), *(value.buffer for value in values)):
-        if part.offset + part.size > sizes.get(part.allocation, -1):
-            raise DirectCallRefused(f"{part} is not inside of its allocation")
+def slice_of(data: Field) -> Slice:
+    """A BufferAllocationSliceProto, alone or (from jaxlib 0.10) in a ShapedSliceProto with its shape."""
+    outer = Message(data, "ShapedSliceProto")
+    if outer.has(1) and isinstance(outer.all(1)[0], bytes):
+        Message(data, "ShapedSliceProto", {1, 2})
+        data = outer.bytes_(1)
+    inner = Message(data, "BufferAllocationSliceProto", {1, 2, 3, 4})
+    return Slice(inner.integer(3), inner.integer(1), inner.integer(2))
+
+
+# ---- types and values ------------------------------------------------------------------------------------------------
+
+
+def dense_type(shape: Message, what: str) -> tuple[np.dtype, tuple[int, ...], tuple[int, ...]]:
+    """dtype, dimensions and their order in memory, from the one whose elements are farthest apart."""
+    element = shape.integer(2)
+    if element not in _TYPES:
+        raise DirectCallRefused(f"{what} has XLA's element type {element:d}, which NumPy has not")
+    dims = tuple(shape.integers(3))
+    if any(shape.integers(6)):
+        raise DirectCallRefused(f"{what} has a dynamic dimension")
+    order = tuple(shape.message(5, "LayoutProto").integers(1))[::-1] if dims else ()
+    if sorted(order) != list(range(len(dims))):
+        raise DirectCallRefused(f"{what} has a layout that is none of dense arrays")
+    return np.dtype(_TYPES[element][0]), dims, order
+
+
+def array_type(shape: Message, what: str) -> tuple[np.dtype, tuple[int, ...]]:
+    """dtype and dimensions of a dense array in row-major order."""
+    dtype, dims, order = dense_type(shape, what)
+    if order != tuple(range(len(dims))):
+        raise DirectCallRefused(f"{what} is not in row-major order")
+    return dtype, dims
+
+
+def _literal(instruction: Message) -> bytes:
+    """The bytes of a constant, as they lie in memory."""
+    name = instruction.text(1)
+    expected = dense_type(instruction.message(3, "ShapeProto"), f"the constant {name}")
+    dtype, dims, _ = expected
+    literal = instruction.message(8, "LiteralProto")
+    if dense_type(literal.message(1, "ShapeProto"), f"the value of {name}") != expected:
+        raise DirectCallRefused(f"the constant {name} has another shape than its value")
+    _, number, variable = _TYPES[instruction.message(3, "ShapeProto").integer(2)]
+    if variable:
+        data = np.array(literal.integers(number), np.uint64).astype(dtype).tobytes()  # two's complement, cut off
+    else:
+        data = b"".join(bytes([value]) if isinstance(value, int) else value for value in literal.all(number))
+    if len(data) != math.prod(dims) * dtype.itemsize:
+        raise DirectCallRefused(f"the constant {name} is not in the executable with all its elements")
+    return data
+
+
+# ---- the HLO module --------------------------------------------------------------------------------------------------
+
+Position = tuple[int, tuple[int, ...]]  # an instruction, and the index in its tuple, which define a buffer
+Places = Mapping[Position, Slice]
+
+
+class HloModule:
+    """The HLO module that was compiled.
+
+    Attributes:
+        entry: the number of its main computation.
+        donated: parameters whose memory results may be in.
+    """
+
+    def __init__(self, module: Message) -> None:
+        self._instructions: dict[int, tuple[int, Message]] = {}  # the computation that an instruction is in, and it
+        self._roots: dict[int, int] = {}
+        for computation in module.messages(3, "HloComputationProto"):
+            id_ = computation.integer(5)
+            self._roots[id_] = computation.integer(6)
+            for instruction in computation.messages(2, "HloInstructionProto"):
+                self._instructions[instruction.integer(35)] = id_, instruction
+        self.entry = module.integer(6)
+        aliases = module.message(8, "HloInputOutputAliasProto", {1}).messages(1, "AliasEntryProto", {1, 2, 3, 4})
+        self.donated = frozenset(alias.integer(2) for alias in aliases)
+        if any(alias.integers(3) for alias in aliases):
+            raise DirectCallRefused("a part of a parameter is donated")
+        if self.entry not in self._roots:
+            raise DirectCallRefused("the module has no entry computation")
+
+    def instruction(self, id_: int, computation: int) -> tuple[int, Message]:
+        """By its number; later versions of XLA number those of a computation from 0 in places."""
+        found = self._instructions.get(id_) or self._instructions.get(computation << 32 | id_)
+        if found is None:
+            raise DirectCallRefused(f"the module has no instruction {id_:d}")
+        return found
+
+    def root(self, computation: int) -> tuple[int, Message]:
+        return self.instruction(self._roots[computation], computation)
+
+    def constant(self, id_: int) -> bytes:
+        instruction = self._instructions[id_][1]
+        if instruction.text(2) != "constant":
+            raise DirectCallRefused(f"a constant buffer is of {instruction.text(1)}, a {instruction.text(2)}")
+        return _literal(instruction)
+
+    def parameters(self) -> dict[int, tuple[np.dtype, tuple[int, ...]]]:
+        """Number to dtype and dimensions."""
+        return {
+            instruction.integer(9): array_type(instruction.message(3, "ShapeProto"), "a parameter")
+            for computation, instruction in self._instructions.values()
+            if computation == self.entry and instruction.text(2) == "parameter"
+        }
+
+    def results(self) -> list[tuple[tuple[int, ...], np.dtype, tuple[int, ...]]]:
+        """Of each result the index in the root's tuple (empty without one), dtype and dimensions."""
+        shape = self.root(self.entry)[1].message(3, "ShapeProto")
+        if shape.integer(2) != _TUPLE:
+            return [((), *array_type(shape, "the result"))]
+        return [((i,), *array_type(leaf, f"result {i:d}")) for i, leaf in enumerate(shape.messages(4, "ShapeProto"))]
+
+    def source(self, places: Places, found: tuple[int, Message], index: tuple[int, ...]) -> Slice:
+        """Where the value at `index` of this instruction's tuple lies: the buffer of the instruction that defines it.
+
+        A loop defines what its body changes, a conditional what its branches make differently; anything else in their
+        tuples is defined before.
+        """
+        computation, instruction = found
+        defined = instruction.integer(35), index
+        if defined in places:
+            return places[defined]
+        opcode = instruction.text(2)
+        operands = instruction.integers(36)
+        if opcode == "tuple" and index:
+            return self.source(places, self.instruction(operands[index[0]], computation), index[1:])
+        if opcode == "get-tuple-element":
+            index = (instruction.integer(13), *index)
+            return self.source(places, self.instruction(operands[0], computation), index)
+        if opcode in ("bitcast", "while"):
+            return self.source(places, self.instruction(operands[0], computation), index)
+        if opcode in ("call", "conditional"):
+            return self._of_called(places, instruction, index)
+        if opcode == "parameter" and computation != self.entry:
+            return self.source(places, self._argument(computation, instruction.integer(9)), index)
+        raise DirectCallRefused(f"the buffer of a result of {instruction.text(1)}, a {opcode}, was not found")
+
+    def _of_called(self, places: Places, instruction: Message, index: tuple[int, ...]) -> Slice:
+        found = {self.source(places, self.root(called), index) for called in instruction.integers(38)}
+        if len(found) != 1:
+            raise DirectCallRefused(f"a result of {instruction.text(1)} is in several buffers")
+        return found.pop()
+
+    def _argument(self, computation: int, number: int) -> tuple[int, Message]:
+        """What the one call of a computation passes to it."""
+        callers = [
+            (caller, instruction)
+            for caller, instruction in self._instructions.values()
+            if computation in instruction.integers(38)
+        ]
+        if len(callers) != 1 or callers[0][1].text(2) not in ("call", "conditional"):
+            raise DirectCallRefused("a result is an argument of a computation that is not called exactly once")
+        caller, call = callers[0]
+        # A conditional has one argument for each of its computations, behind the index.
+        place = number if call.text(2) == "call" else 1 + call.integers(38).index(computation)
+        return self.instruction(call.integers(36)[place], caller)

@@ -1,23 +1,26 @@
-"""Machine code from ELF object files, placed in this process's memory by LLVM.
+"""Machine code from ELF object files and from LLVM's IR, placed in this process's memory by LLVM.
 
-In: relocatable object files for x86-64 Linux, as XLA's CPU compiler makes them, and our own (`native_code`). Out:
-addresses of their functions. Decisions to know: LLVM ends the process where a symbol is missing, so the symbols are
-read here first, and outside functions that are not listed are refused; their addresses are given to LLVM for these
-files only, since Numba shares LLVM's table of the process. No memory is writable and executable at the same time.
+In: relocatable object files for x86-64 Linux, as XLA's CPU compiler makes them, and our own: `native/*.c`, compiled by
+`make native` and stored beside them, so that nobody who uses them needs a compiler. Out: addresses of their functions.
+Decisions to know: LLVM ends the process where a symbol is missing, so the symbols are read here first, and outside
+functions that are not listed are refused; their addresses are given to LLVM for these files only, since Numba shares
+LLVM's table of the process. No memory is writable and executable at the same time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import re
 import struct
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ...codegen import forks
-from .steps import DirectCallRefused
+from ...codegen.errors import CompileError
 
 Made = TypeVar("Made")
 
@@ -34,9 +37,15 @@ _MATH = [
 _GLIBC = ("2.27", "2.23", "2.16", "2.14", "2.2.5")
 OUTSIDE = frozenset([*_MATH, *(name + "f" for name in _MATH), "sincos", "sincosf", "memcpy", "memmove", "memset"])
 
+FOLDER = Path(__file__).with_name("native")
+
 _VARIABLES = (".data", ".ldata", ".bss", ".lbss", ".tdata", ".tbss")  # sections that may be written to
 _RELOCATED = (".data.rel.ro", ".ldata.rel.ro")  # constants that hold addresses
 _NARROW = (10, 11)  # R_X86_64_32 and 32S, addresses of 32 bits: LLVM cuts off those that need more
+
+
+class DirectCallRefused(CompileError):
+    """This executable cannot be called without PJRT; the message says why."""
 
 
 def once(make: Callable[[], Made]) -> Callable[[], Made]:
@@ -85,9 +94,7 @@ class ObjectCode:
                 raise DirectCallRefused(f"the machine code calls {name}, which is a part of XLA's runtime")
             addresses[name] = c_function(name)
         module = llvm.parse_assembly("\n".join(f'declare void @"{name}"()' for name in addresses))
-        machine = llvm.Target.from_default_triple().create_target_machine()
-        # With sections side by side: their distance fits into addresses relative to the code.
-        self._engine = llvm.create_mcjit_compiler(module, machine, use_lmm=True)
+        self._engine = _engine(module)
         for name, address in addresses.items():
             self._engine.add_global_mapping(module.get_function(name), address)
         for file in objects:
@@ -103,6 +110,29 @@ class ObjectCode:
         if name not in self._names:
             raise DirectCallRefused(f"the machine code has no function {name}")
         return int(self._engine.get_function_address(name))
+
+
+def _engine(module: Any) -> Any:
+    machine = binding().Target.from_default_triple().create_target_machine()
+    # With sections side by side: their distance fits into addresses relative to the code.
+    return binding().create_mcjit_compiler(module, machine, use_lmm=True)
+
+
+class IrCode:
+    """A function `run` in LLVM's IR, compiled; it calls others by their addresses alone.
+
+    Attributes:
+        run: takes an address; without the interpreter's lock, in the calling thread.
+        address: of the function.
+    """
+
+    def __init__(self, text: str) -> None:
+        if binding().llvm_version_info[0] > 15:
+            text = re.sub(r"i\d+( \(i64(, i64)*\))?\*", "ptr", text)
+        self._engine = _engine(binding().parse_assembly(text))
+        self._engine.finalize_object()
+        self.address = int(self._engine.get_function_address("run"))
+        self.run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
 
 
 @once
@@ -175,3 +205,28 @@ def c_function(name: str) -> int:
         if address:
             return int(address)
     raise DirectCallRefused(f"this C library has no {name}")
+
+
+def stored(name: str, outside: Collection[str], given: Mapping[str, int]) -> ObjectCode:
+    """An object file of ours, by its name; the others as for `ObjectCode`.
+
+    Raises:
+        DirectCallRefused: as `ObjectCode` does.
+    """
+    try:
+        data = (FOLDER / name).read_bytes()
+    except OSError as error:
+        raise DirectCallRefused(f"the installed package has no machine code of its own: {error}") from None
+    return ObjectCode([data], outside, given)
+
+
+def functions(program: int) -> ObjectCode:
+    """The functions that C calls, for a program at an address; as `stored` does."""
+    outside = ("aligned_alloc", "free", "memcpy", "memset", "mmap", "munmap")
+    return stored("x86_64.o", outside, {"hlograph_program": program})
+
+
+@once
+def native_code() -> ObjectCode:
+    """Those that need no program, loaded once; as `stored` does."""
+    return functions(1)

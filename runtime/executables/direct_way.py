@@ -24,9 +24,8 @@ import numpy as np
 from ...codegen import forks
 from ..calls.from_numpy import Due, Place, Ways
 from ..direct import verdict
-from ..direct.call import DirectCall, serialized
-from ..direct.comparison import compare, difference
-from ..direct.steps import DirectCallRefused
+from ..direct.call import DirectCall, compare, difference, serialized
+from ..direct.object_code import DirectCallRefused
 from ..options import CpuOptions
 
 FIRST = 9  # calls by PJRT before the direct way is tried

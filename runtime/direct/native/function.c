@@ -1,19 +1,21 @@
-// C functions over a table of steps, which any number of threads may call at once.
+// C functions over an executable's steps, which any number of threads may call at once.
 //
-// A call takes a workspace (buffers and a table that refers to them) from the program's slots, or makes one, and puts it
-// back. A new workspace is a copy of the program's image, whose addresses are moved to where it lies. Threads begin to
-// look at slots of their own, which lie in cache lines of their own: else they would wait for one another's. Workspaces
-// that no call has are at most 64 MiB together, or one: those that find no slot are freed.
+// A call takes a workspace (the addresses of the inputs' buffers, and other buffers) from the program's slots, or makes
+// one, and puts it back. Threads begin to look at slots of their own, which lie in cache lines of their own: else they
+// would wait for one another's. Workspaces that no call has are at most 64 MiB together, or one: those that find no slot
+// are freed.
 #include "native.h"
 
 enum { SLOTS = 64, ALIGNMENT = 64, NEAR = 4, LARGE = 1 << 20 };
+
+// Words of a workspace: 0, its address, and those of the inputs' buffers. The address is 0 where words that are counted
+// from these have not been written since one has changed.
+enum { OWN = 1, PARAMETERS = 2 };
 
 typedef struct {
     word place;  // of the argument's buffer in a workspace, in bytes; unused where it is `referred`
     word bytes;
     word referred;  // 1: always read where the caller has it; 2: also read there if it is aligned; 0: copied
-    word uses;  // number of addresses of the buffer, or of parts of it, in a workspace
-    const uint32_t (*use)[2];  // which word, and how many bytes behind the buffer's start it points
 } input;
 
 typedef struct {
@@ -22,10 +24,11 @@ typedef struct {
 
 typedef struct {
     word size;  // of a workspace in bytes
-    const word *image;
-    word addresses;
-    const uint32_t *address;  // which words of a workspace are addresses in it
-    word table;  // place of the table of steps
+    int32_t (*run)(word *workspace);  // 0 unless a step failed
+    word words;
+    const struct {
+        word at, base, number;  // the word at a place is the one at another, and a number
+    } *word;
     word inputs;
     word given;  // how many of them the form `arrays` takes from the caller; the others are data
     const input *input;
@@ -34,7 +37,7 @@ typedef struct {
     word checks;  // number of flags in the output behind the last one; none without that
     word flag;  // bytes of one: 1 for booleans; 4 or 8 for signed integers, which are positive if all is well
     const void *const *data;  // bound values of the data, or null
-    word unused[3];
+    word unused[4];
     struct {
         word workspace;
         word unused[ALIGNMENT / sizeof(word) - 1];
@@ -46,8 +49,11 @@ extern program hlograph_program;
 
 // PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS: what is large goes back to the system when it is freed, which an
 // allocator puts off.
-static word *allocate(const program *p) {
-    if (p->size < LARGE) return aligned_alloc(ALIGNMENT, p->size);
+static word *make(const program *p) {
+    if (p->size < LARGE) {
+        word *memory = aligned_alloc(ALIGNMENT, p->size);
+        return memory ? memset(memory, 0, p->size) : 0;
+    }
     void *memory = mmap(0, p->size, 3, 0x22, -1, 0);
     return memory == (void *)-1 ? 0 : memory;
 }
@@ -57,14 +63,6 @@ static void drop(const program *p, void *memory) {
         free(memory);
     else if (memory)
         munmap(memory, p->size);
-}
-
-static word *make(const program *p) {
-    word *memory = allocate(p);
-    if (!memory) return 0;
-    memcpy(memory, p->image, p->size);
-    for (word i = 0; i < p->addresses; i++) memory[p->address[i]] += (word)memory;
-    return memory;
 }
 
 // Where the calling thread begins to look.
@@ -114,17 +112,18 @@ void hlograph_release(void) {
     for (int i = 0; i < SLOTS; i++) drop(p, (void *)__atomic_exchange_n(&p->slots[i].workspace, 0, __ATOMIC_ACQUIRE));
 }
 
-static int put(word *memory, const input *in, const void *given) {
-    if (!given) return in->bytes ? NULL_POINTER : FINE;
+static int put(word *memory, word number, const input *in, const void *given) {
     word address = (word)given;
-    int aligned = !(address % ALIGNMENT);
-    if (in->referred == 1 && !aligned) return NOT_ALIGNED;
-    if (in->referred != 1 && !(in->referred && aligned)) {
+    if (!given && in->bytes) return NULL_POINTER;
+    if (in->referred == 1 && address % ALIGNMENT) return NOT_ALIGNED;
+    if (!in->referred || !given || address % ALIGNMENT) {
         address = (word)memory + in->place;
         memcpy((void *)address, given, in->bytes);
     }
-    if (in->referred)
-        for (word i = 0; i < in->uses; i++) memory[in->use[i][0]] = address + in->use[i][1];
+    if (memory[PARAMETERS + number] != address) {
+        memory[PARAMETERS + number] = address;
+        memory[OWN] = 0;
+    }
     return FINE;
 }
 
@@ -151,8 +150,13 @@ static int call(program *p, word *memory, const void *const *inputs, word given,
     int code = FINE;
     if (!data && given < p->inputs) return NULL_POINTER;
     for (word i = 0; i < p->inputs && !code; i++)
-        code = put(memory, &p->input[i], i < given ? inputs[i] : data[i - given]);
-    if (!code && hlograph_run((const word *)((char *)memory + p->table))) code = STEP_FAILED;
+        code = put(memory, i, &p->input[i], i < given ? inputs[i] : data[i - given]);
+    if (!code && !memory[OWN]) {
+        memory[OWN] = (word)memory;
+        for (word i = 0; i < p->words; i++)
+            memory[p->word[i].at] = memory[p->word[i].base] + p->word[i].number;
+    }
+    if (!code && p->run(memory)) code = STEP_FAILED;
     for (word i = 0; i < p->checks && !code; i++)
         if (flag(p, (char *)memory, i) <= 0) code = CHECK_FAILED - (int)i;
     return code;

@@ -71,7 +71,7 @@ static void permute(char *start, word bytes, word step, word length, const uint3
     for (word i = 0; i < length; i++) move(start + i * step, scratch + i * bytes, bytes);
 }
 
-void run_sort(const sort *s) {
+void hlograph_sort(const sort *s) {
     row r = {s, {0}, {0}};
     uint32_t *orders = (uint32_t *)s->scratch;
     char *values = (char *)(orders + 2 * s->length);

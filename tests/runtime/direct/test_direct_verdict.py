@@ -282,9 +282,9 @@ print(command.supervise().reason)
 
 
 MISTAKES = {
-    "constants": "image._constant = lambda data, make=image._constant: make(data[1:] + data[:1])",
-    "code": "image.ObjectCode.address = lambda self, name, find=image.ObjectCode.address: find(self, name) + 3",
-    "buffers": "image.Image.place = lambda self, value, find=image.Image.place: find(self, value) + 64",
+    "constants": "call._copied = lambda data, make=call._copied: make(data[1:] + data[:1])",
+    "code": "call.ObjectCode.address = lambda self, name, find=call.ObjectCode.address: find(self, name) + 3",
+    "buffers": "steps.Steps._buffer = lambda *a, find=steps.Steps._buffer, **b: f'{find(*a, **b)} + 64'",
 }
 
 
@@ -293,7 +293,7 @@ MISTAKES = {
 def test_mistakes_of_the_loader_are_found(mistake: str) -> None:
     """They end in a crash or a difference, and both in a refusal."""
     found = run(
-        "import sys\nfrom hlograph.runtime.direct import image, self_test\n"
+        "import sys\nfrom hlograph.runtime.direct import call, steps, self_test\n"
         f"{MISTAKES[mistake]}\n"
         "self_test.FUNCTIONS = {name: self_test.FUNCTIONS[name] for name in ('constants', 'copies')}\n"
         "sys.exit(self_test.run())\n"

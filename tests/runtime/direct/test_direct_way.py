@@ -18,7 +18,7 @@ from direct_functions import growth
 import hlograph
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.direct import verdict
-from hlograph.runtime.direct.executable import DirectCallRefused
+from hlograph.runtime.direct.object_code import DirectCallRefused
 from hlograph.runtime.direct.verdict import Verdict
 from hlograph.runtime.executables import direct_way
 
@@ -155,7 +155,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
         places = np.array([7, 9, 11])
         assert fn(places).tolist() == table[places].tolist()
         assert note(fn) == "direct call of the kernels"
-        for constant in loaded[0]._image.constants.values():
+        for constant in loaded[0].constants.values():
             constant[:] = 0
         assert [fn(places).tolist() for _ in range(2)] == [[0, 0, 0]] * 2
         with pytest.warns(RuntimeWarning, match=r"a direct call .* gave other bits than PJRT \(result 0 differs"):
