@@ -27,7 +27,7 @@ from op_runs import COLUMNS
 
 import hlograph  # noqa: F401  before PyTensor's JAX dispatch, which imports JAX with 64-bit types
 from hlograph.dialects import registry
-from hlograph.dialects.sparse import expansions
+from hlograph.dialects.sparse import ops as expansions
 from hlograph.dialects.tensor.elemwise import TABLE
 
 # Classes that are only derived from.

@@ -24,7 +24,7 @@ from hlograph.codegen.passes import available, simplify
 from hlograph.codegen.passes import registry as passes
 from hlograph.codegen.passes.pad import RULES, control
 from hlograph.dialects import registry
-from hlograph.dialects.sparse import expansions
+from hlograph.dialects.sparse import ops as expansions
 from hlograph.dialects.tensor.scalar import TABLE
 
 LIT = Path(__file__).resolve().parent.parent / "lit_tests"

@@ -26,9 +26,8 @@ from ..library import Library
 from ..releases import inner_graph, inner_graphs, with_inner_graph
 from ..transforms import static_shapes
 from ..walk import order
-from .expansions import expand, of_sparse
-from .kit import Kit
-from .matrices import MAJOR, Matrix
+from .kit import MAJOR, Kit, Matrix
+from .ops import expand, of_sparse
 
 
 @dataclass

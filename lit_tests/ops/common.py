@@ -23,7 +23,7 @@ from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.walk import main_function, symbol_of, walk
 from hlograph.dialects import registry
 from hlograph.dialects.frontend import emit_graph
-from hlograph.dialects.sparse import expansions
+from hlograph.dialects.sparse import ops as expansions
 
 SYMBOLIC = re.compile(r"tensor<[^>]*\?")
 # What only a symbolic size needs. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
