@@ -18,8 +18,7 @@ it back. Without nutpie, or with PyMC 5, nothing is put there. See docs/samplers
 from __future__ import annotations
 
 from .runtime.samplers.hooks import install, sample, uninstall
-from .runtime.samplers.jax_backend import JaxBackend, as_jax_backend
-from .runtime.samplers.logp import LogDensity, logp
+from .runtime.samplers.in_jax import JaxBackend, LogDensity, as_jax_backend, logp
 
 __all__ = ["JaxBackend", "LogDensity", "as_jax_backend", "install", "logp", "sample", "uninstall"]
 

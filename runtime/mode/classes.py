@@ -24,8 +24,7 @@ from ...dialects.registry import LIBRARIES
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
 from ..executables.policy import PolicyArgument
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
-from .binding import Binding, any_call
-from .traced import signature_of
+from .binding import Binding, any_call, signature_of
 from .values import DeviceContents
 
 if TYPE_CHECKING:

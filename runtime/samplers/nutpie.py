@@ -51,7 +51,7 @@ from ..mode.binding import Refusal
 from ..mode.classes import NAME
 from ..options import Numpy
 from ..pytensor.linker import StableHLOLinker
-from .graphs import check_model, know_integers
+from .in_jax import check_model, know_integers
 
 # nutpie passes this array's address on to the functions: none, since their data is bound to them.
 _NO_DATA: Any = SimpleNamespace(ctypes=SimpleNamespace(data=0))

@@ -23,7 +23,7 @@ from hlograph.errors import OptionError
 pm = pytest.importorskip("pymc", minversion="6.3")
 
 import hlograph.pymc  # noqa: E402
-from hlograph.runtime.samplers import workers  # noqa: E402
+from hlograph.runtime.samplers import hooks as workers  # noqa: E402
 
 FORKS = pytest.mark.skipif(
     multiprocessing.get_start_method() != "fork" or platform.machine() not in ("x86_64", "AMD64"),
