@@ -18,10 +18,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode as PyTensorMode
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 from hlograph.errors import (
     ArgumentError,
@@ -35,7 +33,8 @@ from hlograph.errors import (
 pm = pytest.importorskip("pymc", minversion="6")
 pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 
-REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
+from pymc_models import PLAIN, REFERENCE, build, masked, moved, name_of, reference, schools  # noqa: E402
+
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "pymc.md"
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
 
@@ -54,64 +53,22 @@ def samplers(monkeypatch: pytest.MonkeyPatch) -> Any:
 def counts():
     r = np.random.default_rng(0)
     with pm.Model(coords={"k": ["a", "b"]}) as model:
-        X, seen = (
-            pm.Data("X", r.normal(size=(9, 2)), dims=("row", "k")),
-            pm.Data("seen", r.integers(0, 4, 9), dims="row"),
-        )
+        X = pm.Data("X", r.normal(size=(9, 2)), dims=("row", "k"))
+        seen = pm.Data("seen", r.integers(0, 4, 9), dims="row")
         slopes, size = pm.Normal("slopes", dims="k"), pm.Gamma("size", 2, 1)
         rate = pm.Deterministic("rate", pm.math.exp(X @ slopes), dims="row")
         pm.NegativeBinomial("y", rate, size, observed=seen, dims="row")
     return model
 
 
-def schools():
-    with pm.Model(coords={"school": list("ABCD")}) as model:
-        mean, spread = pm.Normal("mean", 0, 5), pm.HalfCauchy("spread", 5)
-        effect = pm.Normal("effect", mean, spread, dims="school")
-        pm.Normal("y", effect, [15.0, 10.0, 16.0, 11.0], observed=[28.0, 8.0, -3.0, 7.0], dims="school")
-    return model
-
-
-def simplex():
-    with pm.Model() as model:
-        pm.Multinomial("counts", 10, pm.Dirichlet("p", np.ones((2, 4)))[0], observed=np.array([1, 2, 3, 4]))
-        ordered = pm.distributions.transforms.ordered
-        centres = pm.Normal("centres", shape=3, transform=ordered, initval=[-1.0, 0.0, 1.0])
-        pm.Potential("pull", -((centres - pm.Uniform("u", -1, 2)) ** 2).sum())
-    return model
-
-
-def missing():
-    with pm.Model() as model:
-        pm.Normal("y", pm.Normal("mean"), pm.HalfNormal("s"), observed=np.ma.masked_invalid([1.0, np.nan, 0.3]))
-    return model
-
-
-def masked():
-    """Sizes from data, which JAX refuses."""
-    with pm.Model() as model:
-        x = pm.Normal("x", 1.0, 1.0, shape=4)
-        pm.Potential("p", -(x[x > 0] ** 2).sum())
-    return model
-
-
-def moved(model: Any, seed: int = 3) -> dict[str, Any]:
-    r = np.random.default_rng(seed)
-    return {name: value + 0.3 * r.normal(size=np.shape(value)) for name, value in model.initial_point().items()}
-
-
-def reference(model: Any, point: dict[str, Any], what: str = "logp", **options: Any) -> Any:
-    return getattr(model, f"compile_{what}")(mode=REFERENCE, **options)(point)
-
-
 # ---- the density ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("data", [True, False])
-@pytest.mark.parametrize("build", [counts, schools, simplex, missing, masked])
-def test_densities_are_those_of_pymc(build, data):
-    model = build()
+@pytest.mark.parametrize("content", PLAIN, ids=name_of)
+def test_densities_are_those_of_pymc(content, data):
+    model = build(content)
     density, point = pymc_on_hlograph.logp(model, data=data), moved(model)
     given = () if density.data is None else (density.data,)
     value, gradient = jax.value_and_grad(density)(point, *given)
@@ -156,7 +113,7 @@ def test_parts_of_a_density():
 
 
 def test_without_64_bits():
-    model = schools()
+    model = build(schools)
     density, point = pymc_on_hlograph.logp(model), moved(model)
     with jax.enable_x64(False):
         value, gradient = jax.jit(jax.value_and_grad(density.flat))(density.ravel(point))
@@ -249,7 +206,7 @@ def test_what_is_refused_is_named():
 
 
 def test_numbers_of_other_types_are_converted_where_nothing_is_lost():
-    density = pymc_on_hlograph.logp(schools())
+    density = pymc_on_hlograph.logp(build(schools))
     point = density.initial_point
     whole = {**point, "effect": np.array([0, 1, -2, 3])}
     wanted = density({**point, "effect": np.array([0.0, 1, -2, 3])})
@@ -269,7 +226,7 @@ def test_the_backend_is_ours_inside_of_the_block_only(samplers, monkeypatch):
     holder = types.ModuleType("holder_of_the_name")
     holder.jaxify = theirs
     monkeypatch.setitem(sys.modules, holder.__name__, holder)
-    model = schools()
+    model = build(schools)
     point = moved(model)
 
     def run(jaxify):
@@ -302,13 +259,13 @@ def test_the_backend_is_ours_inside_of_the_block_only(samplers, monkeypatch):
 
 def test_models_are_refused_before_anything_is_sampled(samplers):
     with pymc_on_hlograph.as_jax_backend():
-        for build, kind, name in (
+        for make, kind, name in (
             (discrete, UnsupportedGraphError, "'flag'"),
             (unknown, UnsupportedOpError, "Unknown"),
         ):
             with pytest.raises(kind, match=name):
-                samplers.sample_numpyro_nuts(model=build(), draws=1, tune=1, chains=1, **QUIET)
-        model = schools()
+                samplers.sample_numpyro_nuts(model=make(), draws=1, tune=1, chains=1, **QUIET)
+        model = build(schools)
         run = samplers.get_jaxified_graph(model.value_vars, [model.logp()])
         with pytest.raises(ArgumentTypeError, match=r"'mean'.*complex"):
             run(np.array(1j), np.array(0.0), np.zeros(4))
@@ -319,7 +276,7 @@ def test_models_are_refused_before_anything_is_sampled(samplers):
 
 def what_jax_refuses(samplers):
     pytest.importorskip("numpyro")
-    model = masked()
+    model = build(masked)
     with pymc_on_hlograph.as_jax_backend() as backend, model:
         found = samplers.sample_numpyro_nuts(300, tune=100, chains=1, chain_method="vectorized", **QUIET)
     assert len(backend.functions) == 2
@@ -358,7 +315,7 @@ def blackjax_pathfinder(samplers):
     pytest.importorskip("blackjax")
     inference = pytest.importorskip("pymc_extras.inference")
     options = {"num_draws": 20, "num_elbo_draws": 5, "random_seed": 1}
-    return posterior_of(inference.fit_blackjax_pathfinder(model=schools(), **options))
+    return posterior_of(inference.fit_blackjax_pathfinder(model=build(schools), **options))
 
 
 @same_with_both
@@ -375,7 +332,7 @@ def blackjax_particles(samplers):
 def own_loop(samplers):
     """BlackJAX's kernels with the density; PyMC 6.4 cannot call this release's itself."""
     blackjax = pytest.importorskip("blackjax")
-    model = schools()
+    model = build(schools)
     run = samplers.get_jaxified_logp(model)
     adapted = blackjax.window_adaptation(blackjax.nuts, lambda values: run(values))
     (state, _), _ = adapted.run(jax.random.PRNGKey(0), list(moved(model).values()), num_steps=8)

@@ -13,15 +13,14 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode as PyTensorMode
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 import hlograph.pytensor
 
 pm = pytest.importorskip("pymc", minversion="6")
 
+from pymc_models import REFERENCE  # noqa: E402
+
 MODE = "STABLEHLO"
-REFERENCE = PyTensorMode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
 ROWS = np.random.default_rng(0).normal(size=(20, 2))
 OUTCOMES = ROWS @ [1.0, -1.0] + 0.3 * np.random.default_rng(1).normal(size=20)
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False}

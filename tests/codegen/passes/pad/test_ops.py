@@ -77,38 +77,27 @@ def total(x: Tensor, axes: Sequence[int] | None = None) -> Tensor:
 # ---- elementwise: what is known of the padding must be true of it ----------------------------------------------------
 
 
-@case({"x": (F32, "n", 3)}, data={"x": positive})
-def exp_then_sum(x):
-    return [total(hlo.exponential(x), [0]), total(hlo.log(x)), total(hlo.cosine(x)), total(hlo.logistic(x), [0])]
-
-
-@case({"x": (F64, "n", "m")}, bounds={"n": 4, "m": 5}, data={"x": nasty})
-def zero_times_data(x):
-    zero = hlo.multiply(x, 0.0)
-    return [total(zero), total(hlo.subtract(x, x), [0]), hlo.reduce_monoid(hlo.divide(1.0, x), [1], "minimum")]
-
-
-@case({"x": (F32, "n")}, data={"x": nasty})
-def comparisons(x):
-    positive_ = hlo.compare("GT", x, 0.0)
-    same = hlo.compare("EQ", x, x)
+@case(
+    {"x": (F32, "n", 3), "y": (F64, "n", "m"), "z": (F32, "n"), "low": (F32,), "p": (BOOL,)},
+    bounds={"n": 4, "m": 5},
+    data={"x": positive, "y": nasty, "z": nasty},
+)
+def floats(x, y, z, low, p):
+    zero, above, zeros = hlo.multiply(y, 0.0), hlo.compare("GT", z, 0.0), number(z, 0.0)
     return [
-        total(hlo.convert(positive_, I32)),
-        hlo.reduce_monoid(same, [0], "and"),
-        hlo.reduce_monoid(hlo.compare("GE", x, 0.0), [0], "or"),
-        hlo.reduce_monoid(hlo.compare("LE", x, 0.0), [0], "xor"),
-        total(hlo.select(positive_, x, number(x, 0.0))),
-        hlo.reduce_monoid(hlo.select(positive_, x, number(x, np.inf)), [0], "minimum"),
-        total(hlo.select(hlo.is_finite(x), x, number(x, 1.0))),
-    ]
-
-
-@case({"x": (F32, "n"), "low": (F32,), "p": (BOOL,)}, data={"x": nasty})
-def scalar_operands(x, low, p):
-    return [
-        total(hlo.clamp(low, x, number(x, 2.0))),
-        total(hlo.select(p, x, hlo.negate(x))),
-        total(hlo.clamp(low, x, low)),
+        *(total(hlo.exponential(x), [0]), total(hlo.log(x)), total(hlo.cosine(x)), total(hlo.logistic(x), [0])),
+        *(total(zero), total(hlo.subtract(y, y), [0]), hlo.reduce_monoid(hlo.divide(1.0, y), [1], "minimum")),
+        total(hlo.convert(above, I32)),
+        *[hlo.reduce_monoid(hlo.compare(*each, 0.0), [0], name) for *each, name in [("GE", z, "or"), ("LE", z, "xor")]],
+        hlo.reduce_monoid(hlo.compare("EQ", z, z), [0], "and"),
+        total(hlo.select(above, z, zeros)),
+        hlo.reduce_monoid(hlo.select(above, z, number(z, np.inf)), [0], "minimum"),
+        total(hlo.select(hlo.is_finite(z), z, number(z, 1.0))),
+        *(
+            total(hlo.clamp(low, z, number(z, 2.0))),
+            total(hlo.select(p, z, hlo.negate(z))),
+            total(hlo.clamp(low, z, low)),
+        ),
     ]
 
 
@@ -160,25 +149,17 @@ def sizes_that_are_equated(x, y):
 MONOIDS = ("add", "multiply", "maximum", "minimum")
 
 
-@case({"x": (F64, "n", "m"), "y": (F32, "n", 2)}, bounds={"n": 4, "m": 5}, data={"x": nasty, "y": nasty})
-def monoids(x, y):
+@case(
+    {"x": (F64, "n", "m"), "y": (F32, "n", 2), "i": (I64, "n", "m"), "u": ("uint8", "n", 2), "p": (BOOL, "n", "m")},
+    bounds={"n": 4, "m": 5},
+    data={"x": nasty, "y": nasty},
+)
+def monoids(x, y, i, u, p):
     results = [hlo.reduce_monoid(x, axes, name) for name in MONOIDS for axes in ([0], [1], [0, 1])]
-    return [*results, *[hlo.reduce_monoid(y, [0], name) for name in MONOIDS]]
-
-
-@case({"x": (I64, "n", "m"), "y": ("uint8", "n", 2)}, bounds={"n": 4, "m": 5})
-def monoids_of_integers(x, y):
-    names = (*MONOIDS, "and", "or", "xor")
-    return [hlo.reduce_monoid(z, [0], name) for z in (x, y) for name in names]
-
-
-@case({"p": (BOOL, "n", "m")}, bounds={"n": 4, "m": 5})
-def monoids_of_booleans(p):
-    return [
-        hlo.reduce_monoid(p, axes, name)
-        for name in ("and", "or", "xor", "maximum", "minimum")
-        for axes in ([0], [0, 1])
-    ]
+    results += [hlo.reduce_monoid(y, [0], name) for name in MONOIDS]
+    results += [hlo.reduce_monoid(z, [0], name) for z in (i, u) for name in (*MONOIDS, "and", "or", "xor")]
+    names = ("and", "or", "xor", "maximum", "minimum")
+    return [*results, *[hlo.reduce_monoid(p, axes, name) for name in names for axes in ([0], [0, 1])]]
 
 
 @case({"x": (F64, "n", "m"), "s": (F64,)}, bounds={"n": 4, "m": 5}, data={"x": positive}, compiled=False)
@@ -192,14 +173,15 @@ def reductions_with_an_initial_value(x, s):
     return [reduced(init, combine) for init in inits for combine in (hlo.add, hlo.maximum_, hlo.multiply)]
 
 
-@case({"x": (F64, "n", "m"), "y": (I32, "n", 3)}, bounds={"n": 4, "m": 5}, data={"x": nasty})
-def argmax_and_argmin(x, y):
-    return [hlo.arg_reduce(z, axis, kind) for z in (x, y) for axis in (0, 1) for kind in ("maximum", "minimum")]
-
-
-@case({"x": (F32, "n", 2)}, data={"x": lambda shape, rng: np.full(shape, -np.inf)})
-def argmax_of_nothing_but_minus_infinity(x):
-    return [hlo.arg_reduce(x, 0, "maximum"), hlo.reduce_monoid(x, [0], "maximum")]
+@case(
+    {"x": (F64, "n", "m"), "y": (I32, "n", 3), "z": (F32, "n", 2)},
+    bounds={"n": 4, "m": 5},
+    data={"x": nasty, "z": lambda shape, rng: np.full(shape, -np.inf)},
+)
+def argmax_and_argmin(x, y, z):
+    """Also of nothing but minus infinity."""
+    places = [hlo.arg_reduce(a, axis, kind) for a in (x, y) for axis in (0, 1) for kind in ("maximum", "minimum")]
+    return [*places, hlo.arg_reduce(z, 0, "maximum"), hlo.reduce_monoid(z, [0], "maximum")]
 
 
 @case({"x": (F64, "n", 3), "i": (I64, "n", 3)})
@@ -303,16 +285,10 @@ def concatenations(x, y):
 
 @case({"x": (F64, "n + 3", 2), "y": (F64, "n")})
 def slices(x, y):
+    starts_and_lengths = [(1, n + 2), (0, n), (n, 3), (n + 2, 1), (0, 2)]
+    strided = [(0, (n + 4) // 2, 2), (1, (n + 3) // 2, 2), (n + 2, n + 3, -1), (n + 2, (n + 5) // 3, -3)]
     return [
-        hlo.slice_axis(x, 0, 1, n + 2),
-        hlo.slice_axis(x, 0, 0, n),
-        hlo.slice_axis(x, 0, n, 3),
-        hlo.slice_axis(x, 0, n + 2, 1),
-        hlo.slice_axis(x, 0, 0, 2),
-        hlo.slice_axis(x, 0, 0, (n + 4) // 2, 2),
-        hlo.slice_axis(x, 0, 1, (n + 3) // 2, 2),
-        hlo.slice_axis(x, 0, n + 2, n + 3, -1),
-        hlo.slice_axis(x, 0, n + 2, (n + 5) // 3, -3),
+        *[hlo.slice_axis(x, 0, *part) for part in (*starts_and_lengths, *strided)],
         total(hlo.slice_axis(x, 0, 1, n + 1), [0]),
         hlo.slice_axis(y, 0, 0, minimum(n, 2)),
         total(hlo.slice_axis(y, 0, 0, n // 2)),
@@ -326,14 +302,12 @@ def slices(x, y):
 )
 def pads_of_every_kind(x, v):
     zero, one = number(x, 0.0), number(x, 1.0)
+    amounts = [
+        *((zero, [1, 0], [2, 0]), (one, [2, 1], [0, 3]), (v, [1, 0], [1, 1], [2, 1]), (one, [-1, 0], [0, 0])),
+        *((v, [0, 1], [-1, -1]), (v, [n, 0], [0, m]), (one, [1 - n, 0], [n, 0])),
+    ]
     return [
-        hlo.pad(x, zero, [1, 0], [2, 0]),
-        hlo.pad(x, one, [2, 1], [0, 3]),
-        hlo.pad(x, v, [1, 0], [1, 1], [2, 1]),
-        hlo.pad(x, one, [-1, 0], [0, 0]),
-        hlo.pad(x, v, [0, 1], [-1, -1]),
-        hlo.pad(x, v, [n, 0], [0, m]),
-        hlo.pad(x, one, [1 - n, 0], [n, 0]),
+        *[hlo.pad(x, *each) for each in amounts],
         total(hlo.pad(x, one, [1, 0], [-1, 2], [1, 0]), [0]),
         hlo.reduce_monoid(hlo.pad(x, one, [n, 0], [-1, 0]), [0], "multiply"),
     ]
@@ -346,29 +320,19 @@ def pads_of_nothing(x):
 
 @case({"x": (F64, "n", "m", 2)}, bounds={"n": 3, "m": 4})
 def reshapes_that_merge(x):
-    return [
-        hlo.reshape(x, (n * m, 2)),
-        hlo.reshape(x, (n, 2 * m)),
-        hlo.reshape(x, (2 * n * m,)),
-        hlo.reshape(hlo.transpose(x, [2, 0, 1]), (2 * n, m)),
-        hlo.reshape(x, (n, 1, m, 2, 1)),
-        total(hlo.reshape(x, (2 * n * m,))),
-        hlo.reverse(hlo.reshape(x, (2 * n * m,)), [0]),
-    ]
+    flat = hlo.reshape(x, (2 * n * m,))
+    shapes = [(n * m, 2), (n, 2 * m), (n, 1, m, 2, 1)]
+    turned = hlo.reshape(hlo.transpose(x, [2, 0, 1]), (2 * n, m))
+    return [flat, *[hlo.reshape(x, shape) for shape in shapes], turned, total(flat), hlo.reverse(flat, [0])]
 
 
 @case({"x": (F64, "2*n", 3), "y": (F64, "n*m"), "z": (F64, "n", "m")}, bounds={"n": 3, "m": 4})
 def reshapes_that_split(x, y, z):
+    shapes = [(x, (2, n, 3)), (x, (n, 2, 3)), (x, (n, 6)), (x, (6 * n,)), (y, (n, m)), (y, (m, n)), (z, (m, n))]
     return [
-        hlo.reshape(x, (2, n, 3)),
-        hlo.reshape(x, (n, 2, 3)),
-        hlo.reshape(x, (n, 6)),
-        hlo.reshape(x, (6 * n,)),
+        *[hlo.reshape(a, shape) for a, shape in shapes],
         hlo.reshape(hlo.transpose(x, [1, 0]), (6 * n,)),
-        hlo.reshape(y, (n, m)),
-        hlo.reshape(y, (m, n)),
         hlo.add(hlo.reshape(y, (n, m)), z),
-        hlo.reshape(z, (m, n)),
         total(hlo.reshape(x, (2, n, 3)), [1]),
         total(hlo.reshape(hlo.exponential(x), (n, 6)), [0]),
     ]
@@ -611,23 +575,6 @@ def loop_that_passes_facts_on_slowly(x):
     return [total(y, [0]) for y in found]
 
 
-@case({"x": (F64, "n", 3), "h": (F64, 3)}, sizes=[{"n": size} for size in (1, 2, 4, 5)])
-def loop_over_the_rows(x, h):
-    """What a scan is: a trip count that is the live size, a row read and a row written at each turn."""
-    zero = x.builder.constant(0, np.int64)
-
-    def body(i, state, out):
-        row = hlo.reshape(hlo.dynamic_slice(x, [i, zero], (1, 3)), (3,))
-        state = hlo.tanh(hlo.add(hlo.multiply(state, 0.5), row))
-        return [hlo.add(i, 1), state, hlo.dynamic_update_slice(out, hlo.reshape(state, (1, 3)), [i, zero])]
-
-    size = x.builder.size(n)
-    _, state, out = hlo.while_loop(
-        [zero, h, hlo.full(x.builder, number(x, 0.0), x.dims)], lambda i, *_: hlo.compare("LT", i, size), body
-    )
-    return [state, out, total(out, [0])]
-
-
 @case({"x": (F64, "n", "m"), "k": (I64,)}, bounds={"n": 4, "m": 3}, data={"k": integers(0, 6)})
 def loops_in_loops(x, k):
     """Runtime trip counts; the inner loop's carry is the outer one's."""
@@ -702,28 +649,18 @@ def batches_of_systems(a, y):
     return [hlo.cholesky(a), hlo.triangular_solve(hlo.cholesky(a), y, lower=True), hlo.lu_solve(*hlo.lu(a), y)]
 
 
-@case({"a": (F64, "n", "n"), "y": (F64, "n", 2)}, sizes=[{"n": size} for size in (0, 1, 4, 5)])
-def lu_of_general_matrices(a, y):
+@case(
+    {"a": (F64, "n", "n"), "singular": (F64, "n", "n"), "y": (F64, "n", 2)},
+    data={"singular": lambda shape, rng: np.round(rng.standard_normal(shape)) * (rng.random(shape) < 0.4)},
+    sizes=[{"n": size} for size in (0, 1, 4, 5)],
+)
+def lu_of_general_matrices(a, singular, y):
     factors, permutation = hlo.lu(a)
     packed, pivots = hlo.lu_factor(a)
     sign = hlo.permutation_sign(permutation, np.dtype(np.float64))
-    return [
-        factors,
-        permutation,
-        hlo.lu_solve(factors, permutation, y),
-        packed,
-        pivots,
-        sign,
-        hlo.pivots_to_permutation(pivots, inverse=True),
-    ]
-
-
-@case(
-    {"a": (F64, "n", "n")},
-    data={"a": lambda shape, rng: np.round(rng.standard_normal(shape)) * (rng.random(shape) < 0.4)},
-)
-def lu_of_singular_matrices(a):
-    return list(hlo.lu(a))
+    solved = hlo.lu_solve(factors, permutation, y)
+    order = hlo.pivots_to_permutation(pivots, inverse=True)
+    return [factors, permutation, solved, packed, pivots, sign, order, *hlo.lu(singular)]
 
 
 @pytest.mark.sampled(10)
