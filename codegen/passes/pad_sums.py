@@ -21,6 +21,7 @@ from ..ir.values import dtype_of, owner, shape_of, single_use, static_shape
 from .rewriting import keeps_bits
 
 Box = tuple[tuple[int, int], ...]
+_WRITE = "stablehlo.dynamic_update_slice"
 
 
 @dataclass(frozen=True)
@@ -82,18 +83,15 @@ def _terms(root: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
     while pending:
         value = pending.pop()
         op = owner(value)
-        name = "" if op is None else op.name
-        if op is not None and name == "stablehlo.add" and op.block == root.block and single_use(value):
+        if op is None:
+            others.append(value)
+        elif op.name == "stablehlo.add" and op.block == root.block and single_use(value):
             pending += [op.operands[1], op.operands[0]]
-        elif op is not None and (name == "stablehlo.pad" or _written_to_zeros(op)):
+        elif op.name == "stablehlo.pad" or (op.name == _WRITE and zero_splat(op.operands[0]) is not None):
             pads.append(op)
         else:
             others.append(value)
     return pads, others
-
-
-def _written_to_zeros(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.dynamic_update_slice" and zero_splat(op.operands[0]) is not None
 
 
 def _padding(pads: Sequence[ir.Operation]) -> float | int:
@@ -106,7 +104,7 @@ def _padding(pads: Sequence[ir.Operation]) -> float | int:
 
 
 def _part(pad: ir.Operation) -> Part:
-    if pad.name == "stablehlo.dynamic_update_slice":
+    if pad.name == _WRITE:
         return _written(pad)
     require(None not in shape_of(pad.operands[0]), f"{pad.operands[0].type} has a dynamic dimension")
     low, high = integers(pad, "edge_padding_low"), integers(pad, "edge_padding_high")

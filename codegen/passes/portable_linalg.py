@@ -69,7 +69,9 @@ def _form(operation: ir.Operation) -> tuple[_Form | None, str]:
     if operation.name == "stablehlo.cholesky":
         return _cholesky, "cholesky_blocks"
     columns = shapes[1][-1 if flag_of(operation, "left_side", True) else -2]
-    return (_triangular_solve, "triangular_solve_blocks") if columns <= COLUMNS else (None, "")
+    if columns > COLUMNS:
+        return None, ""
+    return lambda op, a, b: [solve_from_left(op, a, b, _substituted)], "triangular_solve_blocks"
 
 
 def _types(operation: ir.Operation) -> list[ir.RankedTensorType]:
@@ -104,14 +106,6 @@ def _getrf(_operation: ir.Operation, a: Tensor) -> list[Tensor]:
     return [factors, hlo.add(hlo.convert(pivots, INT32), 1), _no_error(a)]
 
 
-def _geqrf(_operation: ir.Operation, a: Tensor) -> list[Tensor]:
-    return list(hlo.householder_qr(a))
-
-
-def _orgqr(_operation: ir.Operation, a: Tensor, taus: Tensor) -> list[Tensor]:
-    return [hlo.householder_product(a, taus)]
-
-
 def _syevd(operation: ir.Operation, a: Tensor) -> list[Tensor]:
     vectors, values = hlo.eigh(a if _option(operation, "uplo") == "L" else adjoint(a))
     return [vectors, values, _no_error(a)]
@@ -129,9 +123,9 @@ def _gesdd(operation: ir.Operation, a: Tensor) -> list[Tensor]:
 
 _CALLS: dict[str, _Form] = {
     "getrf": _getrf,
-    "geqrf": _geqrf,
-    "orgqr": _orgqr,
-    "ungqr": _orgqr,
+    "geqrf": lambda _, a: list(hlo.householder_qr(a)),
+    "orgqr": lambda _, a, taus: [hlo.householder_product(a, taus)],
+    "ungqr": lambda _, a, taus: [hlo.householder_product(a, taus)],
     "syevd": _syevd,
     "heevd": _syevd,
     "gesdd": _gesdd,
@@ -213,7 +207,9 @@ def _cholesky(operation: ir.Operation, a: Tensor) -> list[Tensor]:
     rest, count = _whole_blocks(a if lower else adjoint(a))
     left, kept = count * ROWS, int(a.dims[-1])  # type: ignore[arg-type]
     panels = []
-    for width in _widths(count):
+    blocks = max(PANEL // ROWS, -(-count // PANELS))  # of a panel
+    for start in range(0, count, blocks):
+        width = min(blocks, count - start) * ROWS
         panel = _panel(hlo.slice_axis(rest, a.ndim - 1, 0, width))
         above = [0] * (a.ndim - 2)
         zero = a.builder.constant(np.zeros((), a.dtype))
@@ -228,12 +224,6 @@ def _cholesky(operation: ir.Operation, a: Tensor) -> list[Tensor]:
     failed = hlo.broadcast_in_dim(hlo.compare("NE", last, last), factor.dims, range(a.ndim))
     factor = hlo.select(failed, hlo.full_like(factor, np.nan), factor)
     return [factor if lower else adjoint(factor)]
-
-
-def _widths(count: int) -> list[int]:
-    """Columns of each panel, for that many blocks."""
-    blocks = max(PANEL // ROWS, -(-count // PANELS))
-    return [min(blocks, count - start) * ROWS for start in range(0, count, blocks)]
 
 
 def _panel(matrix: Tensor) -> Tensor:
@@ -257,10 +247,6 @@ def _panel(matrix: Tensor) -> Tensor:
         return [_put(factor, hlo.select(below, found, hlo.full_like(found, 0)), [zero, at])]
 
     return steps(width // ROWS, [hlo.full_like(matrix, 0)], body)[0]
-
-
-def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> list[Tensor]:
-    return [solve_from_left(operation, a, b, _substituted)]
 
 
 def _substituted(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:

@@ -491,7 +491,12 @@ def emit(loop: Loop) -> None:
     first = loop.region.op(loop.outputs[0])
     hoist(leaves, first)
     with ir.InsertionPoint(first), first.location:
-        everything = [_output(loop, made[loop.region.op(place).results[0]], place) for place in loop.outputs]
+        everything: list[Accumulation] = []
+        for place in loop.outputs:
+            op = loop.region.op(place)
+            node = made[op.results[0]]
+            zeros = [ops.filled(result, 0) for result in op.results]
+            everything.append(Monoid(op, node) if place in loop.summed else Written(op, node, first=zeros))
         starts = [each.start() for each in everything]
 
         def step(start: ir.Value, size: int, carries: Sequence[ir.Value]) -> list[ir.Value]:
@@ -514,10 +519,3 @@ def _node(loop: Loop, place: int) -> Node:
     rows = tuple(None if axis is None else Lifted(axis) for axis in axes)
     lifted = Lifted(loop.along[place]) if place in loop.along else next(row for row in rows if row is not None)
     return Node(loop.region.op(place), lifted, rows)
-
-
-def _output(loop: Loop, node: Node, place: int) -> Accumulation:
-    """What becomes of an op's results over the blocks."""
-    if place in loop.summed:
-        return Monoid(node.op, node)
-    return Written(node.op, node, first=[ops.filled(result, 0) for result in node.op.results])

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 from ..errors import PassError
@@ -24,42 +25,13 @@ from .rewriting import rewrite as register_rewrite
 
 
 @dataclass(frozen=True, kw_only=True)
-class _File(Pass):
-    """A pass of ours: a file or package in this folder, or in its room, a folder of passes in this one."""
-
-    room: str = ""
-
-    @property
-    def run(self) -> Callable[..., None]:
-        """The file's function."""
-        found: Callable[..., None] = self._file.run
-        return found
-
-    @property
-    def triggers(self) -> Collection[str] | int | None:
-        """What the file says."""
-        found: Collection[str] | int | None = getattr(self._file, "TRIGGERS", None)
-        return found
-
-    @property
-    def parts(self) -> Collection[str]:
-        """What the file says."""
-        found: Collection[str] = getattr(self._file, "PARTS", ())
-        return found
-
-    @property
-    def _file(self) -> Any:
-        return import_module(f".{self.room}{self.name}", __package__)
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Pipeline(Pass):
     """Passes of MLIR, as its pass manager reads them."""
 
     pipeline: str
 
     @property
-    def run(self) -> Callable[..., None]:
+    def source(self) -> Any:
         """Runs them."""
 
         def pipeline(module: ir.Module, _report: Report) -> None:
@@ -68,19 +40,19 @@ class _Pipeline(Pass):
                 raise PassError("a module with assertions for IREE is text for IREE alone, and goes through no pass")
             run_pipeline(module, self.pipeline, name=self.name)
 
-        return pipeline
+        return SimpleNamespace(run=pipeline)
 
 
 def _ours(name: str, line: str, other_function: bool = False) -> Pass:
-    return _File(name=name, line=line, other_function=other_function)
+    return Pass(name=name, line=line, other_function=other_function)
 
 
 def _for_xla(name: str, line: str) -> Pass:
-    return _File(name=name, line=line, room="xla_bugs.")
+    return Pass(name=name, line=line, room="xla_bugs.")
 
 
 def _on_loops(name: str, line: str) -> Pass:
-    return _File(name=name, line=line, on_loops=True)
+    return Pass(name=name, line=line, on_loops=True)
 
 
 def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
@@ -227,27 +199,15 @@ class Group(Pass):
     members: tuple[str, ...]
 
     @property
-    def run(self) -> Callable[..., None]:
+    def source(self) -> Any:
         """Applies them, as they are defined by then."""
+        rewrites: list[Rewrite] = [find(name) for name in self.members]  # type: ignore[misc]
 
         def together(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
-            apply(module, self._rewrites, report, reassociate=reassociate)
+            apply(module, rewrites, report, reassociate=reassociate)
 
-        return together
-
-    @property
-    def triggers(self) -> tuple[str, ...]:
-        """The ops that one of them is called for."""
-        return tuple(dict.fromkeys(root for member in self._rewrites for root in member.roots))
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Their names."""
-        return self.members
-
-    @property
-    def _rewrites(self) -> list[Rewrite]:
-        return [find(name) for name in self.members]  # type: ignore[misc]
+        roots = dict.fromkeys(root for member in rewrites for root in member.roots)
+        return SimpleNamespace(run=together, TRIGGERS=tuple(roots), PARTS=self.members)
 
 
 def rewrite(

@@ -27,6 +27,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, Literal, get_args, get_origin
 
 from ..errors import PassError
@@ -50,6 +52,7 @@ class Pass:
         on_loops: whether it wants calls inlined and everything in MLIR's canonical form, in a copy; see `driver.py`.
         default: whether `optimize="default"` runs it behind its own passes.
         other_function: whether what it makes takes and returns something else, of which a pullback is not the pullback.
+        room: of a pass of ours, the folder of passes in this one that has its file, with a dot.
     """
 
     name: str
@@ -57,11 +60,18 @@ class Pass:
     on_loops: bool = False
     default: bool = False
     other_function: bool = False
+    room: str = ""
+
+    @property
+    def source(self) -> Any:
+        """What has the function `run`, and perhaps `TRIGGERS` and `PARTS`: the pass's file, imported when needed."""
+        return import_module(f".{self.room}{self.name}", __package__)
 
     @property
     def run(self) -> Callable[..., None]:
         """What changes a module in place: `run(module, report, **options)`."""
-        raise NotImplementedError
+        found: Callable[..., None] = self.source.run
+        return found
 
     @property
     def triggers(self) -> Collection[str] | int | None:
@@ -70,12 +80,14 @@ class Pass:
         Returns:
             Names of ops, one of which must be in the module; or the least number of ops; or None: nothing is needed.
         """
-        return None
+        found: Collection[str] | int | None = getattr(self.source, "TRIGGERS", None)
+        return found
 
     @property
     def parts(self) -> Collection[str]:
         """The rewrites that the pass consists of, which are passes by their own names too."""
-        return ()
+        found: Collection[str] = getattr(self.source, "PARTS", ())
+        return found
 
     @property
     def reassociates(self) -> bool:
@@ -156,18 +168,13 @@ class Rewrite(Pass):
     exact: bool = False
 
     @property
-    def run(self) -> Callable[..., None]:
+    def source(self) -> Any:
         """Applies this rewrite alone."""
 
         def alone(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
             apply(module, [self], report, reassociate=reassociate)
 
-        return alone
-
-    @property
-    def triggers(self) -> tuple[str, ...]:
-        """The ops that it is called for."""
-        return self.roots
+        return SimpleNamespace(run=alone, TRIGGERS=self.roots)
 
 
 # Those of hlograph's own, and of users (`registry.py`); each is a pass too.

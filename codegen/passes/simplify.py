@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from ..ir.clone import clone
 from ..ir.kinds import having, identity, reduction
 from ..ir.ops import broadcast_in_dim, elementwise, full_like, pad, positive_zeros, reduce, reshape, reverse, transpose
 from ..ir.refused import Refused, needed, require
-from ..ir.values import constant, dtype_of, owner, shape_of, static_shape
+from ..ir.values import constant, dtype_of, is_constant, owner, shape_of, static_shape
 from ..ir.walk import walk
 from .pad_sums import Box, joined_pads
 from .report import Report
@@ -316,7 +315,7 @@ def reduce_of_broadcast(op: ir.Operation) -> ir.Value | None:
     made = reduce(name, x, init, rest) if rest else x
     if name == "stablehlo.add":
         made = stablehlo.multiply(made, full_like(made, copies))
-    elif not rest and not _is_identity(constant(init), name, dtype_of(x)):
+    elif not rest and not is_constant(init, identity(name, dtype_of(x)).item()):
         made = elementwise(name, broadcast_in_dim(init, static_shape(made)), made)
     # Axes that are left, in the order of the result.
     kept = [place for place in range(len(shape)) if place not in reduced]
@@ -334,11 +333,6 @@ def _check_count(copies: int, x: ir.Value) -> None:
     with np.errstate(all="ignore"):
         same = complex(np.asarray(copies).astype(dtype)) == copies
     require(same, f"{copies} copies: not a number of {dtype}")
-
-
-def _is_identity(value: Array | None, name: str, dtype: np.dtype[Any]) -> bool:
-    """Whether an initial value changes nothing."""
-    return value is not None and value.ndim == 0 and bool(value == identity(name, dtype))
 
 
 @rewrite("stablehlo.abs", exact=True)

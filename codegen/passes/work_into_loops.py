@@ -21,7 +21,7 @@ Rounding: none changes. Each element comes from the same operations on the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from ..analysis.cost import cost, store
 from ..analysis.loops import Loop, slices_of
@@ -36,6 +36,10 @@ from ..ir.while_ops import drop_dead_carries
 from .report import Report
 
 _MOST = 64  # ops that are moved for one array
+_THERE_ANYWAY = (
+    "stablehlo.constant",
+    "stablehlo.while",
+)  # in memory while the loop runs, whatever becomes of the array
 
 # Without a loop there is nothing to do.
 TRIGGERS = frozenset({"stablehlo.while"})
@@ -65,7 +69,11 @@ def run(module: ir.Module, report: Report) -> None:
                 report.refused(definer, str(refusal))
                 continue
             report.applied(definer, result="computed step by step in the loop that reads it")
-            _move(moved, [op for _, op in slices], source)
+            for _, reader in slices:
+                with ir.InsertionPoint(reader), reader.location:
+                    row = Rows(moved).take(source, list(reader.operands)[1:], static_shape(reader.results[0]))
+                reader.results[0].replace_all_uses_with(row)
+                reader.erase()
             changed += [loop for loop, _ in slices if loop not in changed]
     for loop in [loop for loop in loops if loop in changed]:
         drop_dead_carries(loop)
@@ -124,7 +132,8 @@ def _plan(definer: ir.Operation) -> tuple[list[ir.Operation], list[tuple[ir.Oper
         again <= 0.5 * store(bytes_),
         "what makes it is used elsewhere too, or is read more than once, and is expensive to do again",
     )
-    kept = sum(static_bytes(leaf.type) or 0 for leaf in leaves if not _there_anyway(leaf))
+    made = [leaf for leaf in leaves if (by := owner(leaf)) is not None and by.name not in _THERE_ANYWAY]
+    kept = sum(static_bytes(leaf.type) or 0 for leaf in made)
     require(
         kept < (1 if others else bytes_),
         f"what it is made from is not kept otherwise and takes as much memory ({kept} bytes)",
@@ -172,17 +181,3 @@ def _worth(op: ir.Operation, results: Collection[ir.Value]) -> bool:
 def _used_elsewhere(op: ir.Operation, results: Collection[ir.Value]) -> bool:
     """Whether an op's result is used by other ops than those that have these results."""
     return any(not user.results or user.results[0] not in results for user in users(op.results[0]))
-
-
-def _there_anyway(leaf: ir.Value) -> bool:
-    """Whether a value is in memory while the loop runs, whatever becomes of the array."""
-    op = owner(leaf)
-    return op is None or op.name in ("stablehlo.constant", "stablehlo.while")
-
-
-def _move(moved: Sequence[ir.Operation], slices: Sequence[ir.Operation], source: ir.Value) -> None:
-    for reader in slices:
-        with ir.InsertionPoint(reader), reader.location:
-            row = Rows(moved).take(source, list(reader.operands)[1:], static_shape(reader.results[0]))
-        reader.results[0].replace_all_uses_with(row)
-        reader.erase()

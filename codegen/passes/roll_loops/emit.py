@@ -69,7 +69,8 @@ class Emitter:
         own = len(op.operands)
         copy = clone(op, operands[:own])
         if len(operands) > own:
-            old = map(self.snapshot.value, self.snapshot.operands_of(index)[own:])
+            first, end = self.snapshot.first[index : index + 2].tolist()
+            old = map(self.snapshot.value, self.snapshot.operands[first + own : end].tolist())
             known = dict(zip(old, operands[own:], strict=True))
             replace_operands(copy, lambda value: known.get(value, value))
         return copy
@@ -85,7 +86,7 @@ class Emitter:
             leaf = self.snapshot.ops[int(self.snapshot.owners[-1 - code])]
             made = clone(leaf).results[0]
         else:
-            number = self.run_of(code // self.sequence.stride)
+            number = int(np.searchsorted(self.starts, code // self.sequence.stride, side="right")) - 1
             run = self.plans[number].run
             repetition, node = divmod(code - run.start * self.sequence.stride, run.period * self.sequence.stride)
             if repetition == run.count - 1 and node in self.finals[number]:
@@ -95,11 +96,6 @@ class Emitter:
                 made = ops.reshape(made, sizes_of(made)[1:])
         self.values[code] = made
         return made
-
-    def run_of(self, position: int) -> int:
-        """The run that a position lies in; -1 for none."""
-        number = int(np.searchsorted(self.starts, position, side="right")) - 1
-        return number if number >= 0 and position < self.ends[number] else -1
 
     def constant(self, code: int) -> ir.Operation | None:
         """The constant that a code stands for, in the old function."""

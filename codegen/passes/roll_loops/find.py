@@ -60,7 +60,10 @@ def _runs(sequence: Sequence) -> list[Run]:
             ):
                 continue
             run = classify(sequence, stretch, REPEATS)
-            if run is not None and _saved(run) >= SAVED and (best is None or _better(run, best)):
+            if run is None or _saved(run) < SAVED:
+                continue
+            shorter = best is not None and run.period < best.period
+            if best is None or _saved(run) > _saved(best) * (0.9 if shorter else 1 / 0.9):
                 best = run
         if best is None:
             break
@@ -71,12 +74,6 @@ def _runs(sequence: Sequence) -> list[Run]:
 
 def _saved(run: Run) -> int:
     return (run.count - 1) * run.period
-
-
-def _better(run: Run, other: Run) -> bool:
-    if run.period < other.period:
-        return _saved(run) > 0.9 * _saved(other)
-    return _saved(run) > _saved(other) / 0.9
 
 
 def _refusals(sequence: Sequence, runs: list[Run], report: Report) -> None:
@@ -159,10 +156,6 @@ class Run:
     def slots(self, node: int) -> range:
         """The operands of one of the block's ops."""
         return range(self.first[node], self.first[node + 1])
-
-    def instances(self, node: int) -> Array:
-        """The op of each repetition."""
-        return self.sequence.ops[self.start + node + self.period * np.arange(self.count)]
 
 
 def classify(sequence: Sequence, stretch: Stretch, repeats: int) -> Run | None:

@@ -129,7 +129,9 @@ class Planner:
         known = self.run.sequence.snapshot.places
         for node in range(self.run.period):
             if self.run.template(node) in known:
-                table = np.array([known[op] for op in self.run.instances(node).tolist()], np.int64)
+                run = self.run
+                instances = run.sequence.ops[run.start + node : run.end : run.period].tolist()
+                table = np.array([known[op] for op in instances], np.int64)
                 if table.size and (table != table[0]).any():
                     found[node] = table
         return found

@@ -74,10 +74,6 @@ class Snapshot:
     alone: dict[int, str]
     arguments: list[ir.Value]
 
-    def operands_of(self, op: int) -> list[int]:
-        """The values that an op reads."""
-        return [int(value) for value in self.operands[self.first[op] : self.first[op + 1]]]
-
     def value(self, number: int) -> ir.Value:
         """A value of the block."""
         owner = int(self.owners[number])

@@ -141,7 +141,7 @@ class Exponentials(Accumulation):
         x = progress.part.operands(self.node)[0]
         if prod(static_shape(x)[axis] for axis in integers(self.op, "dimensions")) == 1:
             return self._one(greatest, sums, ops.reshape(x, static_shape(greatest)))
-        own = self._greatest(x)
+        own = ops.reduce("stablehlo.maximum", x, ops.scalar(-np.inf, x), integers(self.op, "dimensions"))
         largest = stablehlo.maximum(greatest, own)
         base, own_base = _or_zero(largest), _or_zero(own)
         # Relative to the part's own greatest value, so that it is itself such a sum, which an inner loop may do.
@@ -161,9 +161,6 @@ class Exponentials(Accumulation):
         limit = [_widened(stablehlo.maximum(largest, ops.filled(largest, 0))), *sums[1:]]
         finite = stablehlo.is_finite(largest)
         return [largest, *(stablehlo.select(finite, each, other) for each, other in zip(summed, limit, strict=True))]
-
-    def _greatest(self, x: ir.Value) -> ir.Value:
-        return ops.reduce("stablehlo.maximum", x, ops.scalar(-np.inf, x), integers(self.op, "dimensions"))
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """Without the guard, differences from an infinite value are NaN."""
