@@ -299,18 +299,11 @@ def _close(
     builder: Builder, name: str, operands: Sequence[Tensor], holder: ir.Operation, types: Sequence[tuple[Dims, DType]]
 ) -> list[Tensor]:
     inner = next(iter(holder.regions[0].blocks[0].operations))
-    operation = ir.Operation.create(
-        name,
-        results=[builder.tensor_type(*type_) for type_ in types],
-        operands=[x.value for x in operands],
-        regions=len(inner.operation.regions),
-        loc=builder.location,
-        ip=builder.insertion_point,
-    )
+    operation, results = builder.create(name, operands, types, regions=len(inner.operation.regions))
     for source, target in zip(inner.operation.regions, operation.regions, strict=True):
         source.blocks[0].append_to(target)
     holder.erase()
-    return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, types, strict=True)]
+    return results
 
 
 def call(
@@ -368,15 +361,7 @@ def call(
     symbol, inner_types = found
     sizes = {str(own): dim for dim, own in inner.items()}
     result_types = [(tuple(dimension.substitute(d, sizes) for d in dims), dtype) for dims, dtype in inner_types]
-    operation = ir.Operation.create(
-        "func.call",
-        results=[builder.tensor_type(*type_) for type_ in result_types],
-        operands=[x.value for x in operands],
-        attributes={"callee": builder.attribute(f"@{symbol}")},
-        loc=builder.location,
-        ip=builder.insertion_point,
-    )
-    return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, result_types, strict=True)]
+    return builder.create("func.call", operands, result_types, (("callee", f"@{symbol}"),))[1]
 
 
 def _settled(x: Tensor) -> Tensor:
@@ -418,15 +403,7 @@ def custom_call(
         places = range(len(operands), len(operands) + len(shape_operands))
         text = f"dense<{list(places)}> : tensor<{len(places)}xi64>"
         attributes += (("indices_of_shape_operands", text),)
-    operation = ir.Operation.create(
-        "stablehlo.custom_call",
-        results=[builder.tensor_type(*type_) for type_ in results],
-        operands=[x.value for x in [*operands, *shape_operands]],
-        attributes={k: builder.attribute(v) for k, v in attributes},
-        loc=builder.location,
-        ip=builder.insertion_point,
-    )
-    return [Tensor(builder, value, *type_) for value, type_ in zip(operation.results, results, strict=True)]
+    return builder.create("stablehlo.custom_call", [*operands, *shape_operands], results, attributes)[1]
 
 
 def all_true(flags: Sequence[Tensor]) -> Tensor:

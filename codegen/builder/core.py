@@ -201,17 +201,30 @@ class Builder(Places):
         found = self._find(key)
         if found is not None:
             return found
+        _, (tensor,) = self.create(name, operands, [(dims, dtype)], attributes)
+        self._frame.scopes[-1].table[key] = tensor
+        return tensor
+
+    def create(
+        self,
+        name: str,
+        operands: Sequence[Tensor],
+        results: Sequence[tuple[Dims, DType]],
+        attributes: Attributes = (),
+        regions: int = 0,
+    ) -> tuple[ir.Operation, list[Tensor]]:
+        """An operation at the insertion point, with so many empty regions, and handles on its results."""
         operation = ir.Operation.create(
             name,
-            results=[self.tensor_type(dims, dtype)],
+            results=[self.tensor_type(*result) for result in results],
             operands=[x.value for x in operands],
             attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
+            regions=regions,
             loc=self.location,
             ip=self._ip,
         )
-        tensor = Tensor(self, operation.result, dims, dtype)
-        self._frame.scopes[-1].table[key] = tensor
-        return tensor
+        values = zip(operation.results, results, strict=True)
+        return operation, [Tensor(self, value, *result) for value, result in values]
 
     @staticmethod
     def _uid(tensor: Tensor) -> int:
@@ -241,15 +254,7 @@ class Builder(Places):
             found = self._find(key)
             if found is not None:
                 return found
-        operation = ir.Operation.create(
-            name,
-            results=[self.tensor_type(*result) for result in results],
-            operands=[x.value for x in operands],
-            attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
-            regions=len(regions),
-            loc=self.location,
-            ip=self._ip,
-        )
+        operation, tensors = self.create(name, operands, results, attributes, len(regions))
         for region, (arguments, body) in zip(operation.regions, regions, strict=True):
             types = [self.tensor_type(*argument) for argument in arguments]
             block = region.blocks.append(*types, arg_locs=[self.location] * len(types))
@@ -260,7 +265,6 @@ class Builder(Places):
                 returned = body(*handles)
                 self.refuse_leaving(returned, f"{name.rpartition('.')[2]} region")
                 self.terminator("stablehlo.return", returned)
-        tensors = [Tensor(self, value, *result) for value, result in zip(operation.results, results, strict=True)]
         if key is not None:
             self._frame.scopes[-1].table[key] = tensors
         return tensors

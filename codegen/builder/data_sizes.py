@@ -17,6 +17,7 @@ is a valid place too. Measured against a sort of the places on XLA:CPU it takes 
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from .elementwise import add, convert, select, subtract
 from .indexing import put_elements
 from .reduce import cumulative, reduce_monoid
 from .shape import full, iota, product, reshape, slice
-from .types import INT64
+from .types import INT64, Attributes
 
 TARGET = "hlograph.size"
 
@@ -64,25 +65,18 @@ def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
             f"{builder._at()}; compute it outside, or pass it as an integer scalar input"
         )
     root = next(free for number in itertools.count() if (free := f"{name}_{number}") not in builder.roots)
-    attributes = {
-        "call_target_name": ir.StringAttr.get(TARGET, builder.context),
-        "api_version": builder.attribute("4 : i32"),
-        "backend_config": builder.attribute("{}"),
-        "has_side_effect": builder.attribute("false"),
-        "hlograph.dim": ir.StringAttr.get(root, builder.context),
-    }
-    if bound is not None:
-        attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), builder.context)
-    operation = ir.Operation.create(
-        "stablehlo.custom_call",
-        results=[builder.tensor_type((), INT64)],
-        operands=[count.value],
-        attributes=attributes,
-        loc=builder.location,
-        ip=builder.insertion_point,
+    attributes: Attributes = (
+        ("call_target_name", f'"{TARGET}"'),
+        ("api_version", "4 : i32"),
+        ("backend_config", "{}"),
+        ("has_side_effect", "false"),
+        ("hlograph.dim", json.dumps(root)),
     )
+    if bound is not None:
+        attributes += (("hlograph.bound", f'"{bound}"'),)
+    _, (size,) = builder.create("stablehlo.custom_call", [count], [((), INT64)], attributes)
     dim = dimension.symbol(root)
-    builder.add_root(SizeSource(root, Tensor(builder, operation.result, (), INT64), None, data=True))
+    builder.add_root(SizeSource(root, size, None, data=True))
     counts = builder.local_counts if builder.is_local(dim) else builder.counts
     counts[root] = bound
     if not builder.in_region:

@@ -9,42 +9,20 @@ are 0, as NumPy's integers are.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, SymbolicDim
-from .types import BOOL, INT64, Attributes, Dims, DType
+from .types import BOOL, INT64, Attributes
 
 VALUE = "hlograph.value"
-T = TypeVar("T")
-_Part: TypeAlias = "tuple[T, Dim]"
+_Part = tuple[Any, Dim]  # a handle, and the dimension that it is
 
 
-class Arithmetic(Protocol[T]):
-    """The builder, as far as sizes need it."""
-
-    @property
-    def size_table(self) -> dict[Any, T]:
-        """The sizes that are there already."""
-
-    def op(self, name: str, operands: Sequence[T], dims: Dims, dtype: DType, attributes: Attributes = ()) -> T:
-        """An operation."""
-
-    def emit_constant(self, array: np.ndarray[Any, Any]) -> T:
-        """A constant."""
-
-    def emit_root(self, name: str) -> _Part[T]:
-        """A root, and the dimension that it is."""
-
-    def at_sizes(self, names: Iterable[str]) -> AbstractContextManager[None]:
-        """The place of sizes with these roots."""
-
-
-def emit_size(builder: Arithmetic[T], dim: Dim) -> T:
+def emit_size(builder: Any, dim: Dim) -> Any:
     """Scalar int64 arithmetic for a dimension expression; called with the insertion point where it belongs."""
     if type(dim) is int:
         return builder.emit_constant(np.asarray(dim, np.int64))
@@ -52,17 +30,17 @@ def emit_size(builder: Arithmetic[T], dim: Dim) -> T:
     if found is not None:
         return found
 
-    def placed(emit: Callable[[_Part[T], _Part[T]], T], combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part[T]]:
-        def make(a: _Part[T], b: _Part[T]) -> _Part[T]:
+    def placed(emit: Callable[[_Part, _Part], Any], combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part]:
+        def make(a: _Part, b: _Part) -> _Part:
             with builder.at_sizes(dimension.roots(a[1]) | dimension.roots(b[1])):
                 return emit(a, b), combine(a[1], b[1])
 
         return make
 
-    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part[T]]:
+    def binary(name: str, combine: Callable[[Dim, Dim], Dim]) -> Callable[..., _Part]:
         return placed(lambda a, b: builder.op(name, [a[0], b[0]], (), INT64), combine)
 
-    def root(name: str) -> _Part[T]:
+    def root(name: str) -> _Part:
         with builder.at_sizes((name,)):
             return builder.emit_root(name)
 
@@ -82,13 +60,13 @@ def emit_size(builder: Arithmetic[T], dim: Dim) -> T:
     return found
 
 
-def _same_as_truncated(a: _Part[T], b: _Part[T]) -> bool:
+def _same_as_truncated(a: _Part, b: _Part) -> bool:
     """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
     low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
     return low is not None and low >= 0 and least is not None and least > 0
 
 
-def _emit_floordiv(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> T:
+def _emit_floordiv(builder: Any, a: _Part, b: _Part) -> Any:
     """Floor quotient from StableHLO's truncating one: (a - a mod b) / b; 0 where b is 0, as NumPy's."""
     if _same_as_truncated(a, b):
         return builder.op("stablehlo.divide", [a[0], b[0]], (), INT64)
@@ -97,14 +75,14 @@ def _emit_floordiv(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> T:
     return builder.op("stablehlo.divide", [exact, divisor], (), INT64, value_attribute(a[1] // b[1]))
 
 
-def _emit_mod(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> T:
+def _emit_mod(builder: Any, a: _Part, b: _Part) -> Any:
     """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
     if _same_as_truncated(a, b):
         return builder.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
     return _wrapped_remainder(builder, *_without_zero(builder, a, b), value_attribute(a[1] % b[1]))
 
 
-def _wrapped_remainder(builder: Arithmetic[T], a: T, b: T, attributes: Attributes = ()) -> T:
+def _wrapped_remainder(builder: Any, a: Any, b: Any, attributes: Attributes = ()) -> Any:
     remainder = builder.op("stablehlo.remainder", [a, b], (), INT64)
     shifted = builder.op("stablehlo.add", [remainder, b], (), INT64)
     return builder.op("stablehlo.remainder", [shifted, b], (), INT64, attributes)
@@ -115,7 +93,7 @@ def value_attribute(dim: Dim) -> Attributes:
     return ((VALUE, f'"{dim}"'),)
 
 
-def _without_zero(builder: Arithmetic[T], a: _Part[T], b: _Part[T]) -> tuple[T, T]:
+def _without_zero(builder: Any, a: _Part, b: _Part) -> tuple[Any, Any]:
     """0 and 1 in place of a and b where b is 0; StableHLO leaves a division by 0 open."""
     low, high = dimension.bounds(b[1])
     if (low is not None and low > 0) or (high is not None and high < 0):
