@@ -185,8 +185,9 @@ class Program:
         return _unpickled, (version("jaxlib"), self.to_bytecode(), kept, self.optimized)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Program:
-        copied = self._with(self.copy_module(), deepcopy(self.pullback, memo))
-        copied.bindings, copied.optimized = deepcopy(self.bindings, memo), self.optimized
+        changes = {name: deepcopy(getattr(self, name), memo) for name in ("pullback", "bindings")}
+        copied = self._with(self.copy_module(), **changes)
+        copied.optimized = self.optimized
         return copied
 
     @property
@@ -225,9 +226,7 @@ class Program:
 
     def without_pullback(self) -> Program:
         """The program alone, for what a pullback cannot follow (`pad`), and for files without derivatives."""
-        alone = self if self.pullback is None else self._with(self._module, None)
-        alone._lock = self._lock
-        return alone
+        return self if self.pullback is None else self._with(self._module, pullback=None)
 
     # ---- passes -------------------------------------------------------------------------------------------------
 
@@ -235,17 +234,13 @@ class Program:
         """A copy of the module in a context of its own, for a pass to change."""
         return clone_bytes(self.to_bytecode())
 
-    def _with(self, module: ir.Module, pullback: Pullback | None, *, derived: bool = True) -> Program:
-        """Another module and pullback with all else that this program has, but for the source where not `derived`."""
-        return Program(
-            module,
-            filename=self.filename,
-            bindings=self.bindings,
-            source=self.source if derived else None,
-            pullback=pullback,
-            host_calls=self.host_calls,
-            check=self.check,
-        )
+    def _with(self, module: ir.Module, **changes: Any) -> Program:
+        """Another module with what this program has besides, but for changes; in one context they share the lock."""
+        names = ("filename", "bindings", "source", "pullback", "host_calls", "check")
+        made = Program(module, **({name: getattr(self, name) for name in names} | changes))
+        if module.context == self._module.context:
+            made._lock = self._lock
+        return made
 
     def with_parameters(self, values: Mapping[str, Parameter]) -> Program:
         """The program with values for its last arguments, by their names: parameters, which callers do not give."""
@@ -253,17 +248,13 @@ class Program:
         module = self._module
         with self._lock:
             signatures.write(main_function(module), replace(self.signature, arguments=tuple(arguments)))
-        made = self._with(module, self.pullback)
-        made._lock = self._lock
-        made.bindings = {i: values[a.name] for i, a in enumerate(arguments) if a.name in values}
-        return made
+        return self._with(module, bindings={i: values[a.name] for i, a in enumerate(arguments) if a.name in values})
 
     def _twin(self) -> Program:
         """A copy in the same context, for a tenth of what one of its own costs; it shares the lock for that."""
         with self._lock:
             module = clone_module(self._module)
-        twin = self._with(module, self.pullback)
-        twin._lock = self._lock
+        twin = self._with(module)
         twin.optimized = self.optimized
         return twin
 
@@ -289,7 +280,7 @@ class Program:
         found = run_all(module, names, detailed=reports is not None)
         if reports is not None:
             reports.extend(found)
-        return self._with(module, pullback, derived=keeps_function(names))
+        return self._with(module, pullback=pullback, source=self.source if keeps_function(names) else None)
 
     @renamed_options
     def optimize(self, passes: Optimize = "default", *, reports: list[Report] | None = None) -> Program:
@@ -346,7 +337,7 @@ class Program:
         specialize(module, sizes)
         if self.check is not None:
             self.check(module)
-        return self._with(module, pullback)
+        return self._with(module, pullback=pullback)
 
     def pad(self, bounds: Mapping[str, int]) -> Program:
         """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).
@@ -372,7 +363,7 @@ class Program:
         verify(module, "the padded module")
         if self.check is not None:
             self.check(module)
-        return self._with(module, None, derived=False)
+        return self._with(module, pullback=None, source=None)
 
     # ---- looking ------------------------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ def name_sizes(program: Program, dims: ForeignDims) -> Program:
     signature = replace(signature, constraints=tuple(constraints))
     module = program.copy_module()
     signatures.write(main_function(module), replace(signature, results=_results(program, signature)))
-    return program._with(module, program.pullback)
+    return program._with(module)
 
 
 def _results(program: Program, signature: Signature) -> tuple[Result, ...]:
