@@ -8,8 +8,8 @@ from . import control, rules  # they register their rules
 from .batcher import Batcher as Batcher
 from .batcher import Row as Row
 from .batcher import captured as captured
-from .sums import demanded as demanded
-from .sums import total as total
-from .sums import worst as worst
+from .batcher import demanded as demanded
+from .batcher import total as total
+from .batcher import worst as worst
 
 __all__ = ["Batcher", "Row", "captured", "control", "demanded", "rules", "total", "worst"]

@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 
 from ...errors import PassError
 from .. import ops
-from ..attributes import call_target, flag_of
+from ..attributes import call_target, dot_numbers, flag_of
 from ..bindings import DYNAMIC, ir, stablehlo
-from ..clone import replace_operands
+from ..clone import clone, replace_operands
 from ..kinds import EFFECTS
 from ..ops import Size
-from ..values import shape_of, sizes_of
+from ..values import constant, dtype_of, owner, shape_of, sizes_of, users
 from ..walk import terminator
 from ..while_ops import counted
 
@@ -198,7 +198,7 @@ class Batcher:
             return found
         read = [*operation.operands, *captured(operation)]
         if any(self.rows[value].total for value in read):
-            return SUMS[operation.name](self, operation)
+            return linear(self, operation)
         if not self.is_each(read):
             return self.same(operation)
         if operation.name == "stablehlo.get_dimension_size":
@@ -258,9 +258,8 @@ class Batcher:
         return made
 
 
-# Rules of ops with blocks that are run, which may leave results without the axis; and of sums, see `sums.py`.
+# Rules of ops with blocks that are run, which may leave results without the axis.
 CONTROL: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
-SUMS: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
 
 
 class _Rows(dict[ir.Value, Row]):
@@ -293,3 +292,113 @@ def _is_pure_call(operation: ir.Operation) -> bool:
     if operation.name != "stablehlo.custom_call" or call_target(operation) == "hlograph.size":
         return False
     return not flag_of(operation, "has_side_effect", False)
+
+
+# ---- sums over the rows --------------------------------------------------------------------------------------------
+
+
+# The cotangents of shared arguments are sums, and are taken where they cost least: values of which nothing but the sum
+# is needed (`demanded`) are made without the axis, a dot of two batches contracts over the rows too, and a loop's carry
+# that only grows by an amount in each step holds the sum of all rows' amounts. Rows that do not count are zeros on both
+# sides of a dot: what they hold may be infinite. Of these ops the sum over the rows is the op of the sums.
+_MOVES = ("reshape", "dynamic_reshape", "transpose", "broadcast_in_dim", "dynamic_broadcast_in_dim")
+_LINEAR = frozenset(f"stablehlo.{name}" for name in ("add", "subtract", "negate", *_MOVES))
+
+
+def demanded(block: ir.Block, summed: Collection[int]) -> set[ir.Value]:
+    """The values of a function of which only sums over the rows are needed: results, and what they are linear in."""
+    last = terminator(block)
+    returned = list(last.operands)
+    found: set[ir.Value] = set()
+    stack = [returned[number] for number in summed if dtype_of(returned[number]).kind in "fc"]
+    while stack:
+        value = stack.pop()
+        places = {number for number, other in enumerate(returned) if other == value}
+        if value in found or (not places <= set(summed) and last in users(value)):
+            continue
+        op = owner(value)
+        if op is None or op.block != block or not all(user == last or _sums(user, found) for user in users(value)):
+            continue
+        if op.name in _LINEAR or _widens(op):
+            found.add(value)
+            stack.extend(x for x in op.operands if dtype_of(x).kind in "fc")
+        elif op.name == "stablehlo.while":
+            place = next(number for number, result in enumerate(op.results) if result == value)
+            if only_grows(op, place):
+                found.add(value)
+    return found
+
+
+def _sums(op: ir.Operation, found: set[ir.Value]) -> bool:
+    return len(op.results) == 1 and op.results[0] in found
+
+
+def _widens(op: ir.Operation) -> bool:
+    """Whether an op converts floats to other floats."""
+    return op.name == "stablehlo.convert" and all(
+        dtype_of(value).kind == "f" for value in (op.operands[0], op.results[0])
+    )
+
+
+def only_grows(loop: ir.Operation, place: int) -> bool:
+    """Whether a carry begins with zeros, and all that a loop does with it is to add to it in each step."""
+    condition, body = (region.blocks[0] for region in loop.regions)
+    start, last, value = constant(loop.operands[place]), terminator(body), body.arguments[place]
+    if start is None or start.ndim or start != 0 or users(condition.arguments[place]):
+        return False
+    while len(found := users(value)) == 1 and found[0].name == "stablehlo.add" and found[0].block == body:
+        value = found[0].results[0]
+    return found == [last] and last.operands[place] == value
+
+
+def total(batcher: Batcher, row: Row) -> ir.Value:
+    """The sum over the rows that count."""
+    if row.total:
+        return row.value
+    if not row.each:
+        return stablehlo.multiply(row.value, _count(batcher, row.value))
+    made = owner(row.value)
+    if made is not None and made.name == "stablehlo.dot_general":
+        numbers = dot_numbers(made.attributes["dot_dimension_numbers"])
+        left, right = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
+        if left[:1] == [0] and right[:1] == [0] and all(sizes_of(x)[0] == batcher.extent for x in made.operands):
+            return _contracted(batcher, made)
+    value = batcher.where_active(row.value, ops.filled(row.value, 0))
+    return ops.reduce("stablehlo.add", value, ops.scalar(0, value), [0])
+
+
+def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
+    """A dot of two batches that contracts over the rows as well."""
+    found = dot_numbers(dot.attributes["dot_dimension_numbers"])
+    attribute = ops.dot_numbers(
+        ([0, *found.lhs_contracting_dimensions], [0, *found.rhs_contracting_dimensions]),
+        (list(found.lhs_batching_dimensions)[1:], list(found.rhs_batching_dimensions)[1:]),
+    )
+    sides = [batcher.where_active(x, ops.filled(x, 0)) for x in dot.operands]
+    return clone(dot, sides, sizes_of(dot.results[0])[1:], dot_dimension_numbers=attribute).results[0]
+
+
+def _count(batcher: Batcher, like: ir.Value) -> ir.Value:
+    """How many rows count, as an array like another."""
+    shape, kind = ops.sizes(like), ops.tensor_type(like, [])
+    if batcher.active is None:
+        return ops.broadcast_in_dim(ops.convert(ops.number(batcher.size), kind), shape, [])
+    ones = ops.convert(batcher.active, kind.element_type)
+    return ops.broadcast_in_dim(ops.reduce("stablehlo.add", ones, ops.scalar(0, ones), [0]), shape, [])
+
+
+def worst(batcher: Batcher, flags: Row) -> ir.Value:
+    """The flags of checks: of each the least, which says that it failed (false, or minus the step) if it did."""
+    if not flags.each:
+        return flags.value
+    combine = "and" if dtype_of(flags.value).kind == "b" else "minimum"
+    value = batcher.where_active(flags.value, ops.filled(flags.value, 1))
+    return ops.reduce(f"stablehlo.{combine}", value, ops.scalar(1, value), [0])
+
+
+def linear(batcher: Batcher, op: ir.Operation) -> list[Row]:
+    """An op of sums is the sum of the op's results."""
+    rows = [batcher.row(value) for value in op.operands]
+    operands = [total(batcher, row) if dtype_of(row.value).kind in "fc" else row.value for row in rows]
+    shapes = [sizes_of(result) for result in op.results]
+    return [Row(value, False, total=True) for value in batcher.like(op, operands, shapes)]

@@ -24,8 +24,7 @@ from ..functions import add_function, call
 from ..kinds import direction_of, identity
 from ..values import constant, dtype_of, owner, sizes_of, users
 from ..walk import free_symbol, returned_by, symbol_of, terminator
-from .batcher import CONTROL, Batcher, Row, captured
-from .sums import amounts
+from .batcher import CONTROL, Batcher, Row, captured, only_grows
 
 Flags = list[bool]
 
@@ -107,7 +106,7 @@ class _Loop:
         self.totals = frozenset(
             place
             for place, result in enumerate(op.results)
-            if result in batcher.summed and amounts(op, place) is not None and each[place] and not starts[place].each
+            if result in batcher.summed and only_grows(op, place) and each[place] and not starts[place].each
         )
         self.each = [flag and place not in self.totals for place, flag in enumerate(each)]
         self.copied = [
