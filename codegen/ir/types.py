@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import numpy as np
@@ -14,72 +13,53 @@ from .bindings import ir
 REAL_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 _FLOATS = {
-    "float16": "F16Type",
-    "bfloat16": "BF16Type",
-    "float32": "F32Type",
-    "float64": "F64Type",
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
     # Those that JAX has beside NumPy's own (ml_dtypes); an older jaxlib may lack one.
-    "float4_e2m1fn": "Float4E2M1FNType",
-    "float8_e3m4": "Float8E3M4Type",
-    "float8_e4m3": "Float8E4M3Type",
-    "float8_e4m3b11fnuz": "Float8E4M3B11FNUZType",
-    "float8_e4m3fn": "Float8E4M3FNType",
-    "float8_e4m3fnuz": "Float8E4M3FNUZType",
-    "float8_e5m2": "Float8E5M2Type",
-    "float8_e5m2fnuz": "Float8E5M2FNUZType",
-    "float8_e8m0fnu": "Float8E8M0FNUType",
+    "f4E2M1FN": "float4_e2m1fn",
+    "f8E3M4": "float8_e3m4",
+    "f8E4M3": "float8_e4m3",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
 }
-_COMPLEX = {"complex<f32>": np.complex64, "complex<f64>": np.complex128}
-_NARROW = re.compile(r"(u?)int([24])")
+_CLASSES = {name: f"Float{text[1:]}Type" if "E" in text else f"{text.upper()}Type" for text, name in _FLOATS.items()}
+_DTYPES = _FLOATS | {"i1": "bool", "complex<f32>": "complex64", "complex<f64>": "complex128"}
+_DTYPES |= {f"{sign}i{width}": f"{sign}int{width}" for sign in ("", "u") for width in (2, 4, 8, 16, 32, 64)}
 
 
 def element_type(dtype: np.dtype[Any], context: ir.Context) -> ir.Type:
     """The MLIR element type of a numpy dtype: `i1` for bool, signless and `ui` integers, floats, complex."""
-    kind = dtype.kind
     with context:
-        narrow = _NARROW.fullmatch(dtype.name)
-        if narrow is not None:
-            width = int(narrow[2])
-            return ir.IntegerType.get_unsigned(width) if narrow[1] else ir.IntegerType.get_signless(width)
-        if kind == "b":
+        if dtype.kind == "b":
             return ir.IntegerType.get_signless(1)
-        if kind == "i":
-            return ir.IntegerType.get_signless(8 * dtype.itemsize)
-        if kind == "u":
-            return ir.IntegerType.get_unsigned(8 * dtype.itemsize)
-        if kind == "c":
+        if dtype.kind == "c":
             return ir.ComplexType.get(ir.F32Type.get() if dtype.itemsize == 8 else ir.F64Type.get())
-        if hasattr(ir, _FLOATS.get(dtype.name, "")):
-            return getattr(ir, _FLOATS[dtype.name]).get()
+        sign, is_integer, width = dtype.name.partition("int")
+        if is_integer and width.isdecimal():
+            make = ir.IntegerType.get_unsigned if sign else ir.IntegerType.get_signless
+            return make(int(width))
+        if hasattr(ir, _CLASSES.get(dtype.name, "")):
+            return getattr(ir, _CLASSES[dtype.name]).get()
     raise TypeError(f"dtype {dtype} has no StableHLO element type")
 
 
 def numpy_dtype(type_: ir.Type) -> np.dtype[Any]:
     """The numpy dtype of an MLIR element type (the inverse of `element_type`)."""
-    text = str(type_)
-    if text == "i1":
-        return np.dtype(bool)
-    if text.startswith("complex<"):
-        if text not in _COMPLEX:
-            raise TypeError(f"element type {text} has no numpy dtype")
-        return np.dtype(_COMPLEX[text])
-    names = {"ui": "uint", "i": "int", "f": "float", "bf": "bfloat"}
-    prefix = text.rstrip("0123456789")
-    if prefix in names and text != prefix:
-        name = names[prefix] + text[len(prefix) :]
-        if name == "float128":  # NumPy's of this name has 80 bits
-            raise TypeError(f"element type {text} has no numpy dtype")
-        return np.dtype(name) if hasattr(np, name) else _dtype_beside_numpy(name)
-    if text.startswith("f") and "E" in text:  # f8E4M3FN is float8_e4m3fn
-        return _dtype_beside_numpy("float{}_e{}".format(*text[1:].lower().split("e", 1)))
-    raise TypeError(f"element type {text} has no numpy dtype")
-
-
-def _dtype_beside_numpy(name: str) -> np.dtype[Any]:
+    name = _DTYPES.get(str(type_))
+    if name is None:
+        raise TypeError(f"element type {type_} has no numpy dtype")
+    if hasattr(np, name):
+        return np.dtype(name)
     import ml_dtypes
 
-    if not hasattr(ml_dtypes, name) or not (name in _FLOATS or _NARROW.fullmatch(name)):
-        raise TypeError(f"element type {name} has no numpy dtype")
+    if not hasattr(ml_dtypes, name):
+        raise TypeError(f"element type {type_} has no numpy dtype")
     return np.dtype(getattr(ml_dtypes, name))
 
 
