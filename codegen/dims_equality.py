@@ -11,16 +11,17 @@ The decision to know: a proof has a budget. What it does not find is "not known 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import gcd, lcm
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from .dims_functions import reduce
-from .dims_terms import Atom, Dim, add_terms, parts, structural, terms_of, values_of
+from .dims_terms import Atom, Dim, add_terms, parts, structural, terms_of, values_of, without
 
 _Unknowns: TypeAlias = tuple[int, ...]  # a product of unknowns, sorted; () is the constant
 _Form: TypeAlias = dict[_Unknowns, int]  # a polynomial in unknowns with integer coefficients
 
+T = TypeVar("T")
 _ATOMS = 40  # of a difference that is looked at
 _EXTREMA = 12  # of these
 _STEPS = 2_000  # of elimination, in one proof
@@ -186,7 +187,7 @@ class _Proof:
                 continue
             first = min(linear)
             for product in sorted(products):
-                rest = _quotient(product, first)
+                rest = without(product, first)
                 if rest and self.natural.issuperset(rest):
                     multiple = {tuple(sorted(m + rest)): c for m, c in linear.items()}
                     if multiple.keys() <= products:
@@ -247,11 +248,16 @@ def _cheapest(rows: Mapping[tuple[tuple[_Unknowns, int], ...], int]) -> _Unknown
 
 
 def _form(dim: Dim, forms: Mapping[Atom, _Form]) -> _Form:
+    return _composed(terms_of(dim), forms.__getitem__)
+
+
+def _composed(terms: Iterable[tuple[tuple[T, ...], int]], form_of: Callable[[T], _Form]) -> _Form:
+    """A sum of products, for forms of their factors."""
     total: _Form = {}
-    for monomial, c in terms_of(dim):
+    for monomial, c in terms:
         product: _Form = {(): c}
         for factor in monomial:
-            product = _product(product, forms[factor])
+            product = _product(product, form_of(factor))
         total = _plus(total, product)
     return total
 
@@ -263,39 +269,17 @@ def _substituted(form: _Form, facts: list[_Form]) -> _Form:
             for monomial, c in fact.items():
                 others = {m: k for m, k in fact.items() if m != monomial}
                 if len(monomial) == 1 and abs(c) == 1 and not any(monomial[0] in m for m in others):
-                    return _replaced(form, monomial[0], _scaled(others, -c))
+                    own: dict[int, _Form] = {factor: {(factor,): 1} for m in form for factor in m}
+                    own[monomial[0]] = _scaled(others, -c)
+                    return _composed(form.items(), own.__getitem__)
     return form
-
-
-def _replaced(form: _Form, unknown: int, by: _Form) -> _Form:
-    total: _Form = {}
-    for monomial, c in form.items():
-        product: _Form = {(): c}
-        for factor in monomial:
-            product = _product(product, by if factor == unknown else {(factor,): 1})
-        total = _plus(total, product)
-    return total
 
 
 def _without_factor(form: _Form) -> _Form:
     """Divided by the unknowns that all terms have, each once: where that is 0, the form is."""
     for unknown in set.intersection(*map(set, form)) if form else ():
-        form = {_without(m, unknown): c for m, c in form.items()}
+        form = {without(m, (unknown,)) or (): c for m, c in form.items()}
     return form
-
-
-def _without(product: _Unknowns, unknown: int) -> _Unknowns:
-    place = product.index(unknown)
-    return product[:place] + product[place + 1 :]
-
-
-def _quotient(product: _Unknowns, by: _Unknowns) -> _Unknowns:
-    """What a product has besides another one; () where it does not have that."""
-    for unknown in by:
-        if unknown not in product:
-            return ()
-        product = _without(product, unknown)
-    return product
 
 
 def _product(a: _Form, b: _Form) -> _Form:

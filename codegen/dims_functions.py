@@ -47,6 +47,7 @@ from .dims_terms import (
     sum_text,
     terms_of,
     values_of,
+    without,
 )
 
 _LONGEST = 16  # terms of a sum that is searched for a shorter one
@@ -269,7 +270,7 @@ def _split(a: Dim, b: Dim) -> tuple[Dim, Dim]:
         if isinstance(rest, int) and rest == 0:
             break
         monomial, c = terms_of(rest)[0]
-        missing = _without(monomial, lead)
+        missing = without(monomial, lead)
         if missing is None or c % k:
             r[monomial] = c
             rest = add_terms(terms_of(rest), [(monomial, -c)])
@@ -285,15 +286,6 @@ def _split(a: Dim, b: Dim) -> tuple[Dim, Dim]:
 
 def _times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(a + b, key=lambda atom: atom.key))
-
-
-def _without(monomial: Monomial, divisor: Monomial) -> Monomial | None:
-    left = list(monomial)
-    for atom in divisor:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
 
 
 def _common_factor(inner: Dim, b: Dim) -> int:

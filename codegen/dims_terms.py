@@ -332,6 +332,16 @@ def size(dim: Dim) -> int:
     return sum([1 + sum([a.size for a in m if a.args]) for m, _ in terms_of(dim)])
 
 
+def without(product: tuple[R, ...], divisor: tuple[R, ...]) -> tuple[R, ...] | None:
+    """What a product has besides another one; None where it does not have that."""
+    left = list(product)
+    for factor in divisor:
+        if factor not in left:
+            return None
+        left.remove(factor)
+    return tuple(left)
+
+
 def constant_of(dim: Dim) -> int:
     terms = terms_of(dim)
     return terms[-1][1] if terms and not terms[-1][0] else 0

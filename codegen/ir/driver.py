@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import cache
@@ -186,15 +185,8 @@ def check_op(name: str) -> None:
     """
     if name in _names() or _is_op(name):
         return
-    short = {full.partition(".")[2]: full for full in reversed(_names())}
     own = name.rpartition(".")[2]
-    close = [short[own]] if own in short else difflib.get_close_matches(name, _names(), 5)
-    close.sort(key=lambda full: _shared(name, full), reverse=True)
-    close = close or [short[each] for each in difflib.get_close_matches(own, short, 1)]
+    close = [full for full in reversed(_names()) if full.partition(".")[2] == own]
+    close += sorted(difflib.get_close_matches(name, _names(), 5), key=lambda full: not full.startswith(name))
     hint = f"; did you mean {close[0]!r}?" if close else ": its full name is meant, as in 'stablehlo.reduce'"
     raise PassError(f"there is no op {name!r}{hint}")
-
-
-def _shared(one: str, other: str) -> int:
-    """How many letters two names have in common before they differ."""
-    return len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
