@@ -19,14 +19,13 @@ import click
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["DIMS", "Dims", "dims_option", "entries_of", "names_in", "parted", "sizes_option", "split", "with_dims"]
+__all__ = ["DIMS", "Dims", "dims_option", "entries_of", "parted", "sizes_option", "with_dims"]
 
 Entry = tuple[str, tuple[str | int, ...]]
 Dims = tuple[Entry, ...]
 Axes = dict[str, tuple[str | int, ...]]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_SIZE = re.compile(r"\s*([^=,]+?)\s*=\s*(\d{1,18})\s*")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 
@@ -38,7 +37,7 @@ class DimsType(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Dims:
         """The entries in `value`."""
         found: list[tuple[str, list[str]]] = []
-        for part in split(str(value)):
+        for part in _split(str(value)):
             name, equals, first = part.partition("=")
             if equals:
                 found.append((name.strip(), [first.strip()]))
@@ -53,20 +52,6 @@ class DimsType(click.ParamType):
                 ctx,
             )
         return tuple((name, tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)) for name, dims in found)
-
-
-class SizesType(click.ParamType):
-    """`n=100,m=3`: sizes by name."""
-
-    name = "NAME=SIZE,..."
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, int]:
-        """The sizes in `value`."""
-        matches = [_SIZE.fullmatch(part) for part in str(value).split(",")] if str(value).strip() else []
-        found = {match[1]: int(match[2]) for match in matches if match is not None}
-        if len(found) != len(matches):
-            self.fail(f"{value!r}: expected sizes such as n=100,m=3, each once", param, ctx)
-        return found
 
 
 DIMS = DimsType()
@@ -84,8 +69,16 @@ def dims_option(command: Command) -> Command:
 
 
 def sizes_option(option: str, name: str, text: str) -> Callable[[Command], Command]:
-    """An option that takes sizes, and may be given again."""
-    return click.option(option, name, type=SizesType(), multiple=True, help=text)
+    """An option that takes sizes, `n=100,m=3`, and may be given again."""
+
+    def sizes(context: click.Context, parameter: click.Parameter, given: Sequence[Dims]) -> list[dict[str, int]]:
+        of_one = [[(name, *dims) for name, dims in each if len(dims) == 1] for each in given]
+        found = [{name: size for name, size in each if isinstance(size, int)} for each in of_one]
+        if any(len(one) != len(each) for one, each in zip(found, given, strict=True)):
+            raise click.BadParameter("expected sizes such as n=100,m=3, each once", context, parameter)
+        return found
+
+    return click.option(option, name, type=DIMS, multiple=True, callback=sizes, help=text)
 
 
 def entries_of(dims: Sequence[Dims]) -> list[Entry]:
@@ -100,14 +93,9 @@ def entries_of(dims: Sequence[Dims]) -> list[Entry]:
 
 def parted(entries: Sequence[Entry], known: Collection[str]) -> tuple[Axes, dict[str, int]]:
     """The axes of arguments, and what sizes are: of those known, and of those that other entries name."""
-    named = {*known} | {name for _, dims in entries for name in names_in(dims)}
+    named = {*known} | {name for _, dims in entries for dim in dims for name in _NAME.findall(str(dim))}
     sizes = {name: dims[0] for name, dims in entries if name in named and len(dims) == 1 and isinstance(dims[0], int)}
     return {name: dims for name, dims in entries if name not in sizes}, sizes
-
-
-def names_in(dims: Sequence[str | int]) -> set[str]:
-    """The names in axes."""
-    return {name for dim in dims if isinstance(dim, str) for name in _NAME.findall(dim)}
 
 
 def with_dims(program: Program, dims: Sequence[Dims]) -> Program:
@@ -134,7 +122,7 @@ def _made_for(program: Program, sizes: Mapping[str, int]) -> Program:
     return program.specialize({**others, **sizes})
 
 
-def split(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """The parts between commas, but not between those of `min(n, m)`."""
     parts, depth = [""], 0
     for character in text:

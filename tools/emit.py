@@ -9,7 +9,7 @@ import click
 from .console import count
 from .dims import Dims, dims_option
 from .files import for_target, module_output_option, target_option
-from .graphs import SPEC, GraphPath, Spec, emit_program
+from .graphs import GraphPath, emit_program
 
 __all__ = ["emit"]
 
@@ -19,13 +19,7 @@ __all__ = ["emit"]
 @module_output_option
 @target_option
 @dims_option
-@click.option(
-    "--arg",
-    "specs",
-    type=SPEC,
-    multiple=True,
-    help="For a function that JAX traces: dtype and shape of an argument: 'x=float32[n,8]'.",
-)
+@click.option("--arg", "specs", multiple=True, hidden=True)
 @click.option(
     "--platform",
     "platforms",
@@ -39,17 +33,22 @@ def emit(
     output: str | None,
     target: str | None,
     dims: Sequence[Dims],
-    specs: Sequence[Spec],
+    specs: Sequence[str],
     platforms: Sequence[str],
     name: str,
 ) -> None:
     """Emit the graph NAME of FILE.py as StableHLO.
 
-    NAME is a PyTensor output variable, an (inputs, outputs) pair, a FunctionGraph, a compiled function, or a function
-    without arguments that returns one of these; or, with --arg for each argument, a function of JAX arrays, or what
-    hlograph.jit made of one.
+    NAME is a PyTensor output variable, an (inputs, outputs) pair, a FunctionGraph, a compiled function, a program, such
+    as hlograph.emit_stablehlo makes of a function of JAX arrays, or a function without arguments that returns one of
+    these.
     """
-    program = emit_program(GraphPath.parse(graph), dims=dims, name=name, specs=specs, platforms=platforms)
+    if specs:
+        raise click.UsageError(
+            "--arg is not there any more; name a function without arguments that returns the program: "
+            "def made(): return hlograph.emit_stablehlo(function, jax.ShapeDtypeStruct(('n', 8), 'float32'))"
+        )
+    program = emit_program(GraphPath.parse(graph), dims=dims, name=name, platforms=platforms)
     program = for_target(program, target, output)
     if output is None:
         click.echo(program.text.rstrip("\n"))

@@ -10,7 +10,6 @@ import contextlib
 import difflib
 import functools
 import inspect
-import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -22,14 +21,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .console import progress
-from .dims import Dims, entries_of, names_in, parted, split
+from .dims import Dims, entries_of, parted, with_dims
 
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = ["SPEC", "GraphPath", "Spec", "emit_program", "load_option", "run_file"]
+__all__ = ["GraphPath", "emit_program", "load_option", "run_file"]
 
-Spec = tuple[str, str, tuple[str | int, ...]]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -68,90 +66,32 @@ class GraphPath:
         return f"{self.file}:{self.name}"
 
 
-class SpecType(click.ParamType):
-    """`x=float32[n,8]`: dtype and shape of a function's argument; sizes as in `--dims`."""
-
-    name = "NAME=DTYPE[DIM,...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Spec:
-        """The name, the dtype and the dimensions in `value`."""
-        match = re.fullmatch(r"\s*(\w+)\s*=\s*(\w+)\s*(?:\[(.*)\])?\s*", str(value))
-        dims = [] if match is None else split(match[3] or "")
-        if match is None or (dims != [""] and not all(dims)):
-            self.fail(
-                f"{value}: write an argument, its dtype and shape, as in 'x=float32[n,8]' or 'k=int32'", param, ctx
-            )
-        return match[1], match[2], tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)
-
-
-SPEC = SpecType()
-
-
 def emit_program(
-    path: GraphPath,
-    *,
-    dims: Sequence[Dims],
-    name: str = "main",
-    specs: Sequence[Spec] = (),
-    platforms: Sequence[str] = (),
+    path: GraphPath, *, dims: Sequence[Dims], name: str = "main", platforms: Sequence[str] = ()
 ) -> Program:
-    """Run the Python file and emit the graph that it holds under the name; with specs, a function, by JAX."""
-    axes, sizes = parted(entries_of(dims), {name for *_, said in specs for name in names_in(said)})
-    graph = load_graph(path, call=not specs)
-    with progress(f"emitting {path.name}"):
-        import hlograph
+    """Run the Python file and emit the graph that it holds under the name; of a program there, that."""
+    import hlograph
 
-        options: dict[str, Any] = {"dims": axes or None, "name": name, "platforms": platforms or None}
-        given: list[Any] = []
-        if specs:
-            graph = _python_function(graph, path)
-            given = _positional(graph, specs, path)
-        program = hlograph.emit_stablehlo(graph, *given, **options)
+    graph = load_graph(path)
+    if isinstance(graph, hlograph.Program):
+        if platforms or name != "main":
+            raise click.UsageError("--name and --platform are for graphs; what a program is for was said to its maker")
+        return with_dims(graph, dims)
+    axes, sizes = parted(entries_of(dims), ())
+    with progress(f"emitting {path.name}"):
+        program = hlograph.emit_stablehlo(graph, dims=axes or None, name=name, platforms=platforms or None)
         return program.specialize(sizes) if sizes else program
 
 
-def _python_function(found: Any, path: GraphPath) -> Any:
-    """The function that is meant: of what `hlograph.jit` made, the one that was given to it."""
-    from ..runtime.jit import Jit
-
-    if isinstance(found, Jit):
-        return found.__dict__["__wrapped__"]
-    if not callable(found):
-        raise click.ClickException(f"{path}: --arg is for functions, and this is a {type(found).__name__}")
-    return found
-
-
-def _positional(function: Any, specs: Sequence[Spec], path: GraphPath) -> list[Any]:
-    """A spec for each positional argument of a function, up to those that keep their default."""
-    import jax
-
-    given = {}
-    for name, dtype, dims in specs:
-        if name in given:
-            raise click.ClickException(f"{path}: --arg names {name} twice")
-        try:
-            given[name] = jax.ShapeDtypeStruct(dims, jax.numpy.dtype(dtype))
-        except TypeError as error:
-            raise click.ClickException(f"{path}: --arg {name}: {error}") from error
-    signature = inspect.signature(function)
-    try:
-        bound = signature.bind(**given)
-    except TypeError as error:
-        raise click.ClickException(f"{path}{signature}: --arg: {error}") from error
-    for name in bound.kwargs:
-        raise click.ClickException(f"{path}{signature}: --arg is for arguments by place, and {name} is not")
-    return list(bound.args)
-
-
-def load_graph(path: GraphPath, *, call: bool = True) -> Any:
-    """The object that `path` names, or what it returns when it is a function without arguments that is to be called."""
+def load_graph(path: GraphPath) -> Any:
+    """The object that `path` names, or what it returns when it is a function without arguments."""
     if not path.file.is_file():
         raise click.ClickException(f"{path.file}: no such file")
     # What the user's code prints must not get into a module that goes to stdout.
     with contextlib.redirect_stdout(sys.stderr):
         with progress(f"running {path.file}"):
             found = _find(run_file(path.file), path)
-        if not call or not _makes_graphs(found):
+        if not _makes_graphs(found):
             return found
         _refuse_arguments(found, path)
         with progress(f"calling {path.name}()"):
@@ -239,6 +179,6 @@ def _refuse_arguments(function: Any, path: GraphPath) -> None:
     ]
     if needed:
         raise click.ClickException(
-            f"{path}: is a function that takes {', '.join(needed)}; give a graph, a function without "
-            "arguments, or --arg for each argument of a function that JAX traces"
+            f"{path}: is a function that takes {', '.join(needed)}; give a graph, or a function without arguments that "
+            "returns one, or the program that hlograph.emit_stablehlo makes of a function of JAX arrays"
         )

@@ -22,7 +22,7 @@
 // INSPECT: n=3 cpu NumPy jaxlib
 
 // UNKNOWN: hlograph: error: sizes: the program has no size 'm'; its sizes: n
-// MALFORMED: hlograph: error: {{.*}}'n:3': expected sizes such as n=100,m=3
+// MALFORMED: hlograph: error: {{.*}}n:3: write {{.*}} what sizes are, as in 'n=100,m=3'
 // CUT: hlograph: error: {{.*}} is not a safetensors file: {{.*}} it is truncated
 // CUT-NOT: Traceback
 func.func @main(%arg0: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]})

@@ -39,7 +39,7 @@
 // HTML: <svg
 
 // UNKNOWN: hlograph: error: pad: the program has no size 'q'
-// WRONG: expected sizes such as n=100,m=3
+// WRONG: sizes are, as in 'n=100,m=3'
 func.func @main(
     %arg0: tensor<?x8xf64> {hlograph.name = "x", hlograph.dims = ["n", "8"]},
     %arg1: tensor<?xf64> {hlograph.name = "w", hlograph.dims = ["m"]},

@@ -93,8 +93,8 @@ def test_what_the_file_prints_goes_to_stderr(tmp_path: Path, capsys: pytest.Capt
         (
             "def f(a, b=1, *, c): pass",
             "f",
-            "/model.py:f: is a function that takes a, c; give a graph, a function without arguments, or --arg for each "
-            "argument of a function that JAX traces",
+            "/model.py:f: is a function that takes a, c; give a graph, or a function without arguments that returns "
+            "one, or the program that hlograph.emit_stablehlo makes of a function of JAX arrays",
         ),
     ],
 )

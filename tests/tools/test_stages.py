@@ -144,7 +144,7 @@ def test_the_page(folder: Path) -> None:
     [
         (["--stages"], 2, "passes run where sizes are known; give --size n=..."),
         (["--stages", "--size", "m=4"], 1, "the program has no size 'm'"),
-        (["--stages", "--size", "n"], 2, "expected sizes such as n=100,m=3"),
+        (["--stages", "--size", "n"], 2, "what sizes are, as in 'n=100,m=3'"),
         (["--size", "n=4"], 2, "are for --stages"),
         (["--stages", "--bound", "n=4"], 2, "--bound is not for --stages"),
         (["--stages", "--size", "n=4", "--diff"], 2, "--diff needs --stage NAME"),
