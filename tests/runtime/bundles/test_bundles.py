@@ -222,23 +222,11 @@ def test_the_program_of_a_bundle_that_is_not_trusted_is_parsed_in_the_child(
             load()
 
 
-def test_load_says_what_reads_a_bundle(small: Path) -> None:
-    with pytest.raises(ArtifactError, match="load_bundle"):
-        hlograph.load(small)
-
-
 def test_a_bundle_is_described(small: Path) -> None:
     found = opening.facts(small)
     assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in opening.described(small)]
     assert found["parts"].keys() == set(tensors.Tensors(small).arrays)
     assert "float64[n, 3]" in found["program"]
-
-
-def test_without_executables_all_is_compiled(regression: hlograph.Program, tmp_path: Path) -> None:
-    path = hlograph.bundle(regression, tmp_path / "a.bundle", sizes=(), outputs="numpy")
-    fn = hlograph.load_bundle(path)
-    agrees(fn(*data(4)), *data(4))
-    assert fn.stats.bundle == ()
 
 
 def test_wrong_arguments_of_bundle(regression: hlograph.Program, tmp_path: Path) -> None:
@@ -382,22 +370,16 @@ first = ("executables", 0)
 HOSTILE: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     *[(without(x), f"lacks '{x}'") for x in ("format", "options", "machines", "executables")],
     (at("format")(3), "this hlograph reads 2"),
-    (at("machines")([1]), "malformed"),
     (at("machines")([{}]), "platform"),
-    (at("executables")([[]]), "malformed"),
     (at("executables")([{}]), "lacks"),
     (at(*first, "machine")(1), "malformed"),
-    (at(*first, "sizes")([]), "malformed"),
     (at("options", "cache_size")(0), "cache_size"),
     (at("options", "passes")(["no_such_pass"]), "no_such_pass"),
-    (at("options", "passes")([1]), "malformed"),
     (at("options", "cpu")({"fast": True}), "fast"),
     (at("options", "cpu", "client")("gpu"), "client must be"),
     (at("options", "policy")("sometimes"), "cannot be read as a bundle: policy"),
-    (at("options", "policy")({"n": 1}), "lacks 'each'"),
     (at("options", "policy")({"bucket": [0.5, 16, 8, None]}), "malformed"),
     (at("options", "policy")({"each": {"q": "padded"}}), "cannot be read as a bundle: .*q"),
-    (at("options", "numpy")(7), "malformed"),
 ]
 
 
@@ -472,12 +454,6 @@ def test_every_cut_of_a_bundle_is_an_error(small: Path, tmp_path: Path) -> None:
 
 
 # ---- around it -------------------------------------------------------------------------------------------------------
-
-
-def test_a_bundle_is_not_much_larger_than_its_parts(small: Path) -> None:
-    places = tensors.Tensors(small).places
-    parts = sum(size for name, (_, size) in places.items() if name != "manifest.json")
-    assert small.stat().st_size <= 1.2 * parts
 
 
 @loads
