@@ -19,7 +19,7 @@ __all__ = ["emit"]
 @module_output_option
 @target_option
 @dims_option
-@click.option("--arg", "specs", multiple=True, hidden=True)
+@click.option("--arg", "specs", multiple=True, hidden=True, help="There once; its error says what to do instead.")
 @click.option(
     "--platform",
     "platforms",

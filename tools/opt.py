@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,19 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["opt"]
 
 SEPARATOR = "// -----"
-
-
-@dataclass(frozen=True)
-class Section:
-    """One module of a file.
-
-    Attributes:
-        source: its text, or the whole file's bytes when that is bytecode.
-        line: the line in the file on which it begins, from 1.
-    """
-
-    source: str | bytes
-    line: int = 1
 
 
 def _list_passes(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -101,7 +87,7 @@ def opt(
     if target is not None and output is not None and split_input_file:
         raise click.UsageError("--target with -o writes one module; leave out --split-input-file")
     source = read_module(module)
-    sections = split_sections(source) if split_input_file and isinstance(source, str) else [Section(source)]
+    sections = list(_sections(source)) if split_input_file and isinstance(source, str) else [source]
     programs, failures, reports = _run_passes(
         sections, passes, display_name(module), dims, trusted=trusted, detailed=bool(explained), alone=alone
     )
@@ -156,21 +142,20 @@ def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:
             raise click.BadParameter(f"there is no pass {name or text!r}; {hint}", param_hint=f"'{option}'")
 
 
-def split_sections(source: str) -> list[Section]:
-    """The parts of a text between separator lines, without those that hold nothing but comments."""
-    sections, lines, first = [], [], 1
-    for number, line in enumerate([*source.splitlines(), SEPARATOR], start=1):
-        if line.rstrip() != SEPARATOR:
-            lines.append(line)
-            continue
-        if any(re.match(r"\s*[^\s/]", each) for each in lines):
-            sections.append(Section("\n".join(lines) + "\n", first))
-        lines, first = [], number + 1
-    return sections
+def _sections(source: str) -> Iterator[str]:
+    """The parts of a text between separator lines, without those that hold nothing but comments.
+
+    Empty lines before a part make the parser's line numbers those of the file.
+    """
+    before = 0
+    for part in re.split(rf"^{SEPARATOR}[ \t]*$", source, flags=re.MULTILINE):
+        if re.search(r"^\s*[^\s/]", part, re.MULTILINE):
+            yield "\n" * before + part
+        before += part.count("\n")
 
 
 def _run_passes(
-    sections: Sequence[Section],
+    sections: Sequence[str | bytes],
     passes: Sequence[str],
     filename: str,
     dims: Sequence[Dims],
@@ -189,16 +174,9 @@ def _run_passes(
     with progress(f"running {', '.join(passes) or 'no passes'}"):
         for section in sections:
             try:
-                program = Program.parse(_at_its_lines(section), filename=filename, trusted=trusted, allow=["*"])
+                program = Program.parse(section, filename=filename, trusted=trusted, allow=["*"])
                 program = with_dims(program.without_pullback() if alone else program, dims)
                 programs.append(program.run_passes(passes, reports=reports if detailed else None))
             except HlographError as error:
                 failures.append(error)
     return programs, failures, reports
-
-
-def _at_its_lines(section: Section) -> str | bytes:
-    """Empty lines before a section make the parser's line numbers those of the file."""
-    if isinstance(section.source, bytes):
-        return section.source
-    return "\n" * (section.line - 1) + section.source

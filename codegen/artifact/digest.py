@@ -13,7 +13,6 @@ from __future__ import annotations
 import enum
 import hashlib
 import re
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from ..errors import ArtifactError
@@ -34,23 +33,10 @@ class Origin(enum.Enum):
     FOREIGN = "it does not say that hlograph wrote it"
 
 
-@dataclass(frozen=True)
-class Mark:
-    """What a file says of its origin, true or not.
-
-    Attributes:
-        writer: the release of hlograph that wrote it.
-        format: the format's number.
-    """
-
-    writer: str
-    format: int
-
-
-def mark(data: bytes) -> Mark | None:
-    """What a file says of its origin; None where it says nothing."""
+def mark(data: bytes) -> tuple[str, int] | None:
+    """The writer and the format's number that a file says, true or not; None where it says nothing."""
     found = _MARK.search(data)
-    return None if found is None else Mark(f"hlograph {found[1].decode()}", int(found[2]))
+    return None if found is None else (f"hlograph {found[1].decode()}", int(found[2]))
 
 
 def marks() -> dict[str, str]:

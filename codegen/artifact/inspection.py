@@ -45,17 +45,11 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
         ArtifactNotFoundError: no such file.
         ArtifactError: it is nothing that can be read at all.
     """
-    file = Path(path)
+    file, name = Path(path), str(path)
     data = reading.content(file)
-    return {"file": str(file), "bytes": len(data), **_module(file, data, trusted)}
-
-
-def _module(file: Path, data: bytes, trusted: bool) -> Facts:
-    name = str(file)
-    facts = _envelope(data)
+    facts = {"file": name, "bytes": len(data), **_envelope(data)}
     try:
-        origin = digest.origin(data, name)
-        facts["digest"] = _STATES[origin]
+        facts["digest"] = _STATES[digest.origin(data, name)]
         program, verdict = _read(file, data, trusted)
         return {**facts, **_program(program), **_parameters(program, file), **_pullback(program), "load": verdict}
     except ArtifactError as error:
@@ -88,12 +82,8 @@ def _envelope(data: bytes) -> Facts:
         facts = {"kind": "portable bytecode", "stablehlo": version, "read by": promise(version)}
     elif data.startswith(MAGIC):
         facts = {"kind": f"MLIR bytecode ({written or 'unknown writer'})", "stablehlo": None, "read by": "its writer"}
-    mark = digest.mark(data)
-    return {
-        **facts,
-        "format": None if mark is None else mark.format,
-        "written by": None if mark is None else mark.writer,
-    }
+    writer, number = digest.mark(data) or (None, None)
+    return {**facts, "format": number, "written by": writer}
 
 
 # ---- what is in a program -----------------------------------------------------------------------------------------

@@ -89,12 +89,24 @@ def plain(
     program.refuse_host_calls("a PJRT plugin has none of them")
     program = self_contained(program)
     given, limits = dict(sizes or {}), dict(bounds or {})
-    _check_sizes(program, given, limits)
+    names = [root.name for root in program.signature.roots]
+    if twice := sorted(given.keys() & limits.keys()):
+        raise OptionError(f"{', '.join(twice)} has a size and a bound; give one of the two")
+    if names and not given and not limits:
+        raise PassError(
+            f"{program.name} has sizes that are open: {', '.join(names)}; a plugin takes static shapes only. "
+            f"Give each a size or a bound: plain(bounds={{{names[0]!r}: 1000}})"
+        )
     exact = program.specialize(given)
     if not exact.signature.is_static:
         module, _ = pad(exact.copy_module(), limits, poisoned=padding == "any", zeros=True)
         static = Program(module, filename=program.filename)
-        _refuse_open(static)
+        counted = next((result.size for result in static.signature.results[:1]), "")
+        if counted:
+            raise PassError(
+                f"the size {counted} is computed from data and has no bound, which a plain module needs; give one: "
+                f"bounds={{{counted!r}: 1000}}"
+            )
     else:
         static = exact
     static.optimize_own(resolve(optimize))
@@ -110,28 +122,6 @@ def plain(
         module.operation.attributes[PADDING] = ir.StringAttr.get(padding, module.context)
     verify(module, "the plain module")
     return Program(module, filename=program.filename)
-
-
-def _check_sizes(program: Program, sizes: Mapping[str, int], bounds: Mapping[str, int]) -> None:
-    twice = sorted(sizes.keys() & bounds.keys())
-    if twice:
-        raise OptionError(f"{', '.join(twice)} has a size and a bound; give one of the two")
-    if not sizes and not bounds and program.signature.roots:
-        names = [root.name for root in program.signature.roots]
-        raise PassError(
-            f"{program.name} has sizes that are open: {', '.join(names)}; a plugin takes static shapes only. "
-            f"Give each a size or a bound: plain(bounds={{{names[0]!r}: 1000}})"
-        )
-
-
-def _refuse_open(static: Program) -> None:
-    results = static.signature.results
-    if results and results[0].size:
-        name = results[0].size
-        raise PassError(
-            f"the size {name} is computed from data and has no bound, which a plain module needs; give one: "
-            f"bounds={{{name!r}: 1000}}"
-        )
 
 
 def _refuse_others(module: ir.Module, name: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, OptionError
 from ..ir.bindings import ir
@@ -23,9 +22,6 @@ from . import digest, tensors
 from .files import write_atomically
 from .parameters import file_of, self_contained, share, split
 from .pullbacks import whole_module
-
-if TYPE_CHECKING:
-    from .targets import Target
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 
@@ -130,13 +126,18 @@ def save(
     version: str | None = None
     later: Sequence[str] = ()
     if target is not None:
-        from .targets import find_target
+        from .targets import find_target, for_target
 
-        if whole.pullback is not None and not find_target(target).consumer:
+        found = find_target(target)
+        if whole.pullback is not None and not found.consumer:
             whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
             whole = Program(whole_module(whole), filename=program.filename)
-        whole, found = _for_target(whole, target, as_text)
-        version, later = found.version, found.later
+        if as_text and not found.consumer:
+            raise OptionError(
+                f"target {target!r} is a StableHLO version ({found.version}), and text has none: save to "
+                f"{PORTABLE_SUFFIX}"
+            )
+        whole, version, later = for_target(whole, found), found.version, found.later
     if as_text:
         data = digest.seal(to_text(whole, locations=locations, marks=digest.marks()).encode())
     else:
@@ -174,15 +175,3 @@ def _with_derivatives(program: Program, derivatives: int | None) -> Program:
     if derivatives is None:
         return program
     return program.with_pullback() if derivatives else program.without_pullback()
-
-
-def _for_target(program: Program, name: str, as_text: bool) -> tuple[Program, Target]:
-    """The program for a target, and the target."""
-    from .targets import find_target, for_target
-
-    target = find_target(name)
-    if as_text and not target.consumer:
-        raise OptionError(
-            f"target {name!r} is a StableHLO version ({target.version}), and text has none: save to {PORTABLE_SUFFIX}"
-        )
-    return for_target(program, target), target
