@@ -112,7 +112,8 @@ class Performed:
             return self._run(arrays)
 
     def _run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        values: list[Any] = [*arrays, *map(_of_its_own, self._constants)]
+        # A function may write to what it gets.
+        values = [*arrays, *(x.copy() if isinstance(x, np.ndarray) else x for x in self._constants)]
         for place in self._scalars:
             values[place] = values[place][()]
         found: list[Any] = []
@@ -136,11 +137,6 @@ def _performer(node: Any) -> Callable[[list[Any]], list[Any]]:
         return [value for (value,) in storage]
 
     return run
-
-
-def _of_its_own(value: Any) -> Any:
-    """A constant for a function that may write to what it gets."""
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def is_tensor(variable: Any) -> bool:
@@ -176,24 +172,14 @@ def _apply(op: Any) -> Any:
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
 
-def _as_inputs(sizes: Sizes, outputs: Sequence[Any]) -> Sizes:
-    """Each output is like the input at its place."""
-    return sizes
-
-
-def _after_condition(sizes: Sizes, outputs: Sequence[Any]) -> Sizes:
-    return sizes[1:]
-
-
-def _as_start(sizes: Sizes, outputs: Sequence[Any]) -> Sizes:
-    """What has as many axes as the start value is like it."""
-    return [sizes[0] if x.type.ndim == len(sizes[0]) else () for x in outputs]
-
-
+# From the sizes of the inputs and the outputs to the sizes of these, by the op's class.
 _KNOWN: dict[str, Callable[[Sizes, Sequence[Any]], Sizes]] = {
-    "Print": _as_inputs,
-    "PdbBreakpoint": _after_condition,
-    **dict.fromkeys(("MinimizeOp", "MinimizeScalarOp", "RootOp", "RootScalarOp"), _as_start),
+    "Print": lambda sizes, outputs: sizes,
+    "PdbBreakpoint": lambda sizes, outputs: sizes[1:],  # behind the condition
+    **dict.fromkeys(
+        ("MinimizeOp", "MinimizeScalarOp", "RootOp", "RootScalarOp"),  # what has as many axes as the start is like it
+        lambda sizes, outputs: [sizes[0] if x.type.ndim == len(sizes[0]) else () for x in outputs],
+    ),
 }
 
 

@@ -38,10 +38,6 @@ class PlainOp(Extended):
     def _gradient(self) -> Any:
         return self.library.module("gradient")
 
-    def batched_node(self, node: Any, *operands: Any) -> Any:
-        """The node for a batch of operands."""
-        return self.make_node(*operands)
-
     def _tensor_type(self, dtype: str, shape: Sequence[Any]) -> Any:
         return self.library.module("tensor.type").TensorType(dtype, tuple(shape))
 
@@ -96,8 +92,7 @@ class SplitKeyParts(PlainOp):
 
     def make_node(self, key: Any) -> Any:
         """One input, one output."""
-        key = self._as_key(key)
-        return self._apply([key], self._tensor_type("uint32", (*key.type.shape[:-1], self.count, 2)))
+        return self._apply([self._as_key(key)], self._tensor_type("uint32", (self.count, 2)))
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX."""
@@ -107,9 +102,8 @@ class SplitKeyParts(PlainOp):
         output_storage[0][0] = _with_jax(sampling.Split(self.count), key)
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
-        """A key's shape with the count before the last axis."""
-        _, [shape] = releases.shape_arguments(arguments)
-        return [(*shape[:-1], self.count, 2)]
+        """A row for each key."""
+        return [(self.count, 2)]
 
 
 class FoldInParts(PlainOp):
@@ -120,8 +114,7 @@ class FoldInParts(PlainOp):
         key, numbers = self._as_key(key), self._as_tensor(numbers)
         if numbers.type.ndim != 1 or np.dtype(numbers.type.dtype).kind not in "iu":
             raise TypeError(f"expected a vector of integers, got {numbers.type}")
-        shape = (*key.type.shape[:-1], numbers.type.shape[0], 2)
-        return self._apply([key, numbers], self._tensor_type("uint32", shape))
+        return self._apply([key, numbers], self._tensor_type("uint32", (numbers.type.shape[0], 2)))
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Evaluates it with JAX."""
@@ -131,9 +124,9 @@ class FoldInParts(PlainOp):
         output_storage[0][0] = _with_jax(sampling.FoldIn(), key, numbers.astype(np.uint32))
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
-        """A key's shape with the count before the last axis."""
-        _, [key, numbers] = releases.shape_arguments(arguments)
-        return [(*key[:-1], numbers[0], 2)]
+        """A row for each number."""
+        _, [_, numbers] = releases.shape_arguments(arguments)
+        return [(numbers[0], 2)]
 
 
 class DrawParts(PlainOp):

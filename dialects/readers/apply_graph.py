@@ -7,6 +7,7 @@ imported when a graph of it is read.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -58,11 +59,10 @@ def read(
         rewrite = False
     elif isinstance(graph, library.fgraph):
         inputs, outputs = _found(library, graph.inputs, rng_inputs), list(graph.outputs)
-    elif isinstance(graph, library.variable):
-        outputs = [graph]
-        inputs = _found(library, _roots(library, outputs), rng_inputs)
-    elif isinstance(graph, list) and graph and all(isinstance(x, library.variable) for x in graph):
-        outputs = list(graph)
+    elif isinstance(graph, library.variable) or (
+        isinstance(graph, list) and graph and all(isinstance(x, library.variable) for x in graph)
+    ):
+        outputs = list(graph) if isinstance(graph, list) else [graph]
         inputs = _found(library, _roots(library, outputs), rng_inputs)
     elif isinstance(graph, list | tuple) and len(graph) == 2:
         inputs, outputs = _pair(library, *graph)
@@ -72,7 +72,9 @@ def read(
             "compiled function, an output variable, or a list of them"
         )
     names = [getattr(output, "name", None) for output in outputs]
-    _refuse_duplicates(inputs)
+    twice = [x for x, count in Counter(inputs).items() if count > 1]
+    if twice:
+        raise GraphError(f"input {twice[0]} is listed twice")
     named = xtensors.lower(library, inputs, outputs)
     given = {} if named is None else named.given
     axes = {} if named is None else named.axes
@@ -175,14 +177,6 @@ def _pair(library: Library, inputs: Any, outputs: Any) -> tuple[list[Any], list[
         if isinstance(item, library.constant):
             raise GraphError(f"{item} is a constant and cannot be an input")
     return sides[0], sides[1]
-
-
-def _refuse_duplicates(inputs: Sequence[Any]) -> None:
-    seen: set[Any] = set()
-    for variable in inputs:
-        if variable in seen:
-            raise GraphError(f"input {variable} is listed twice")
-        seen.add(variable)
 
 
 def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
@@ -295,14 +289,7 @@ def _literal(data: Any) -> Any:
     return data if data is not None else NONE
 
 
-class _NoneConst:
-    """Stands for PyTensor's `NoneConst`, so that a constant is never `None`."""
-
-    def __repr__(self) -> str:
-        return "NoneConst"
-
-
-NONE = _NoneConst()
+NONE = "NoneConst"  # stands for the library's constant None: to emission, None is what is no constant
 
 
 def _describe(node: Any) -> str:

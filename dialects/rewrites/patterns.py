@@ -77,23 +77,7 @@ PATTERNS: dict[str, tuple[tuple[Expression, Expression], ...]] = {
 }
 
 
-_USED = (
-    "abs",
-    "add",
-    "erfc",
-    "erfcx",
-    "exp",
-    "log",
-    "mul",
-    "neg",
-    "pow",
-    "reciprocal",
-    "sigmoid",
-    "sign",
-    "sqr",
-    "sub",
-    "true_div",
-)
+_USED = "abs add erfc erfcx exp log mul neg pow reciprocal sigmoid sign sqr sub true_div"
 
 
 _DERIVES: dict[tuple[type, type], bool] = {}
@@ -120,7 +104,7 @@ class Reader:
         self._elemwise = module("tensor.elemwise").Elemwise
         self.constant = module("graph.basic").Constant
         names = {
-            *_USED,
+            *_USED.split(),
             *(f for pairs in PATTERNS.values() for pair in pairs for side in pair for f in _functions(side)),
         }
         with warnings.catch_warnings():

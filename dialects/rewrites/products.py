@@ -21,6 +21,7 @@ where n is too small to survive an addition (the logarithm of a binomial coeffic
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -99,8 +100,11 @@ class Products(Reader):
         module: imports a module of the library by its path below the package.
     """
 
+    roots: tuple[str, ...]  # functions of what is simplified
+
     def __init__(self, module: Module) -> None:
         super().__init__(module)
+        self._module = module
         self.mul, self.true_div, self.reciprocal = (self.scalar(x) for x in ("mul", "true_div", "reciprocal"))
         self.products = frozenset({self.mul, self.true_div, self.neg, self.reciprocal})
         self.sums = frozenset({self.add, self.sub, self.neg})
@@ -113,6 +117,19 @@ class Products(Reader):
         """Whether something else than a product uses the node."""
         clients = [self.scalar_kind(getattr(x, "op", None)) for x, _ in fgraph.clients[node.outputs[0]]]
         return not clients or not self.products.issuperset(clients)
+
+    @abstractmethod
+    def simplify(self, node: Any) -> list[Any] | None:
+        """What stands for a root, or None where nothing is simpler."""
+
+    def rewriter(self) -> Any:
+        """The library's node rewriter that simplifies the roots."""
+
+        def rewrite(fgraph: Any, node: Any) -> list[Any] | None:
+            return self.simplify(node) if self.is_root(fgraph, node) else None
+
+        tracks = [self.functions[name] for name in self.roots]
+        return self._module("graph.rewriting.basic").node_rewriter(tracks)(rewrite)
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
@@ -337,21 +354,6 @@ class Products(Reader):
 # ---- sums ------------------------------------------------------------------------------------------------------------
 
 
-def sum_rewriter(module: Module) -> Any:
-    """The node rewriter `local_sums` of a library.
-
-    Args:
-        module: imports a module of the library by its path below the package.
-    """
-    sums = _Sums(module)
-
-    def local_sums(fgraph: Any, node: Any) -> list[Any] | None:
-        return sums.simplify(node) if sums.is_sum(fgraph, node) else None
-
-    tracks = [sums.functions[name] for name in ("add", "sub", "neg")]
-    return module("graph.rewriting.basic").node_rewriter(tracks)(local_sums)
-
-
 def one_rewriter(module: Module) -> Any:
     """The node rewriter `local_sum_of_one` of a library: a reduction over axes of size 1 alone, or over none.
 
@@ -381,8 +383,12 @@ def one_rewriter(module: Module) -> Any:
     return module("graph.rewriting.basic").node_rewriter([reduction])(local_sum_of_one)
 
 
-class _Sums(Products):
-    def is_sum(self, fgraph: Any, node: Any) -> bool:
+class Sums(Products):
+    """Sums without what cancels."""
+
+    roots = ("add", "sub", "neg")
+
+    def is_root(self, fgraph: Any, node: Any) -> bool:
         """Whether it is a sum that something else than a sum uses, or the negation of one."""
         if self.scalar_kind(node.op) is self.neg and self.kind(node.inputs[0]) not in self.sums:
             return False

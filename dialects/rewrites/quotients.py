@@ -34,24 +34,11 @@ from typing import Any
 from .products import ONE, Factor, Module, Product, Products
 
 
-def quotient_rewriter(module: Module) -> Any:
-    """The node rewriter `local_quotients` of a library.
+class Quotients(Products):
+    """Products whose quotients are taken together."""
 
-    Args:
-        module: imports a module of the library by its path below the package.
-    """
-    quotients = _Quotients(module)
+    roots = ("mul", "true_div", "neg", "reciprocal")
 
-    def local_quotients(fgraph: Any, node: Any) -> list[Any] | None:
-        if quotients.is_root(fgraph, node):
-            return quotients.simplify(node)
-        return None
-
-    tracks = [quotients.functions[name] for name in ("mul", "true_div", "neg", "reciprocal")]
-    return module("graph.rewriting.basic").node_rewriter(tracks)(local_quotients)
-
-
-class _Quotients(Products):
     def __init__(self, module: Module) -> None:
         super().__init__(module)
         self.exp, self.erfc, self.abs = (self.scalar(x) for x in ("exp", "erfc", "abs"))
@@ -217,18 +204,18 @@ class _Quotients(Products):
         if all(x.masks for x in products):
             return True
         denominators = [d for x in products for d in x.below]
-        return any(self._is_in(f, denominators) or self._has_exponential(f, denominators) for f in above) or any(
-            all(self._is_in(f, x.above) or self._has_exponential(f, x.above) for x in products) for f in below
+        return any(self._meets(f, denominators) for f in above) or any(
+            all(self._meets(f, x.above) for x in products) for f in below
         )
 
-    def _has_exponential(self, factor: Factor, others: Sequence[Factor]) -> bool:
-        """Whether it is an exponential and one of the others is too, so that their quotient is one."""
-        return self.kind(factor.variable) is self.exp and any(
-            self.kind(f.variable) is self.exp and f.expand == factor.expand for f in others
+    def _meets(self, factor: Factor, others: Sequence[Factor]) -> bool:
+        """Whether one of the others is the same, or both are exponentials, whose quotient is one."""
+        exponential = self.kind(factor.variable) is self.exp
+        return any(
+            self._cancelled(factor, other) is not None
+            or (exponential and self.kind(other.variable) is self.exp and other.expand == factor.expand)
+            for other in others
         )
-
-    def _is_in(self, factor: Factor, others: Sequence[Factor]) -> bool:
-        return any(self._cancelled(factor, other) is not None for other in others)
 
     def _signed(self, term: Factor, negative: bool) -> Any:
         value = term.build()

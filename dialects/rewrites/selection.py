@@ -21,8 +21,8 @@ from ..scan_parts import is_scan
 from ..walk import kind_of, order
 from .eigenvectors import with_slopes
 from .patterns import pattern_rewriters
-from .products import one_rewriter, sum_rewriter
-from .quotients import quotient_rewriter
+from .products import Sums, one_rewriter
+from .quotients import Quotients
 from .rebuilding import Rebuilding, replaced
 from .saved_steps import save_steps
 
@@ -213,7 +213,7 @@ class Rewrites:
         names = {name for family in FAMILIES for name in family.rewrites}
         query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=sorted(names))
         optdb = self._module("compile.mode").optdb
-        made = {QUOTIENTS: quotient_rewriter(self._module), SUMS: sum_rewriter(self._module)}
+        made = {QUOTIENTS: Quotients(self._module).rewriter(), SUMS: Sums(self._module).rewriter()}
         made[SUM_OF_ONE] = one_rewriter(self._module)
         found = {**made, **pattern_rewriters(self._module)}
         for database in ("canonicalize", "stabilize", "specialize"):

@@ -15,6 +15,7 @@ from ...codegen.errors import UnsupportedGraphError
 from ..library import Library, library
 from ..registry import find, lowers
 from ..releases import axis_property
+from .shape import typed_dims
 
 
 @lowers("IfElse", branches=lambda op: [range(1, 1 + op.n_outs), range(1 + op.n_outs, 1 + 2 * op.n_outs)])
@@ -131,17 +132,8 @@ def _batch(ctx: Context, inputs: Sequence[Any], operands: Sequence[Tensor], coun
 
     As with Elemwise, an axis stretches where the type says that its size is 1; others must agree.
     """
-    rank = max(counts)
-    batch: list[Dim] = [1] * rank
-    found = [False] * rank
-    for variable, x, count in zip(inputs, operands, counts, strict=True):
-        for axis in range(count):
-            place = rank - count + axis
-            if not variable.type.broadcastable[axis]:
-                known = batch[place] if found[place] else x.dims[axis]
-                batch[place] = ctx.equate(known, x.dims[axis], f"batch axis {place}")
-                found[place] = True
-    return tuple(batch)
+    triples = zip(inputs, operands, counts, strict=True)
+    return typed_dims(ctx, [(v.type.broadcastable[:n], x.dims[:n]) for v, x, n in triples], "batch axis {}")
 
 
 def _mapped(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
@@ -177,21 +169,15 @@ def _mapped(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]
             f"{type(op.core_op).__name__} over batch axes (inputs {', '.join(str(v.type) for v in node.inputs)}) "
             f"has no lowering ({error}); apply it to one core input at a time"
         ) from None
-    return _over_batch(ctx, node, operands, counts, [hlo.reshape(x, (*batch, *x.dims[1:])) for x in results])
+    whole = _batch(ctx, node.inputs, operands, counts)  # with those axes that only what is the same for all has
+    elements = [hlo.reshape(x, (*batch, *x.dims[1:])) for x in results]
+    return [hlo.broadcast(x, (*whole, *x.dims[len(whole) :])) for x in elements]
 
 
 def _as_given(variable: Any) -> Any:
     """The tensor that a node has turned into a scalar; others as they are."""
     owner = variable.owner
     return owner.inputs[0] if owner is not None and type(owner.op).__name__ == "ScalarFromTensor" else variable
-
-
-def _over_batch(
-    ctx: Context, node: Any, operands: Sequence[Tensor], counts: Sequence[int], results: Sequence[Tensor]
-) -> list[Tensor]:
-    """The results with all batch axes at full size, also those that only an operand has which is the same for all."""
-    batch = _batch(ctx, node.inputs, operands, counts)
-    return [hlo.broadcast(x, (*batch, *x.dims[len(batch) :])) for x in results]
 
 
 def _repeated(

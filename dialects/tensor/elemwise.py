@@ -19,6 +19,7 @@ from ...codegen.errors import UnsupportedGraphError, UnsupportedOpError
 from ..registry import lowers
 from . import special as special  # its rules join the table
 from .scalar import TABLE, refusal
+from .shape import typed_dims
 
 
 def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequence[Tensor]) -> list[Tensor]:
@@ -31,18 +32,8 @@ def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequenc
         return list(operands)
     rank = len(first)
     patterns = [variable.type.broadcastable for variable in variables]
-    dims: list[Dim] = []
-    for axis in range(rank):
-        size: Dim | None = None
-        for x, pattern in zip(operands, patterns, strict=True):
-            if pattern[axis]:
-                ctx.equate(x.dims[axis], 1, f"axis {axis} of the elementwise operation")
-            elif size is None:
-                size = x.dims[axis]
-            else:
-                size = ctx.equate(size, x.dims[axis], f"axis {axis} of the elementwise operation")
-        dims.append(1 if size is None else size)
-    target = tuple(dims)
+    shapes = [(pattern, x.dims) for x, pattern in zip(operands, patterns, strict=True)]
+    target = typed_dims(ctx, shapes, "axis {} of the elementwise operation")
     stretched = []
     for x, pattern in zip(operands, patterns, strict=True):
         if x.literal is not None and x.literal.size == 1 and any(dim != 1 for dim in target):

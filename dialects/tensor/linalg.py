@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -95,16 +96,13 @@ def cholesky(ctx: Context, node: Any, a: Tensor) -> Tensor:
     return result
 
 
-def _as_columns(ctx: Context, node: Any, b: Tensor) -> tuple[Tensor, bool]:
-    """Right-hand sides as columns; whether they were one vector."""
+def solved(ctx: Context, node: Any, b: Tensor, solve: Callable[[Tensor], Tensor]) -> Tensor:
+    """What a function of columns makes of right-hand sides, which may be one vector."""
     b = hlo.convert(b, ctx.out_dtype())
-    # Aesara's solvers have no `b_ndim`; they know no batches either.
-    vector = getattr(node.op, "b_ndim", b.ndim) == 1
-    return (hlo.expand_dims(b, [b.ndim]), True) if vector else (b, False)
-
-
-def _uncolumn(x: Tensor, vector: bool) -> Tensor:
-    return hlo.squeeze(x, [x.ndim - 1]) if vector else x
+    if getattr(node.op, "b_ndim", b.ndim) != 1:  # Aesara's solvers have no `b_ndim`; they know no batches either
+        return solve(b)
+    x = solve(hlo.expand_dims(b, [b.ndim]))
+    return hlo.squeeze(x, [x.ndim - 1])
 
 
 def _nan_if_singular(x: Tensor, pivots: Tensor) -> Tensor:
@@ -118,20 +116,9 @@ def _nan_if_singular(x: Tensor, pivots: Tensor) -> Tensor:
 @lowers("SolveTriangular", batched=True)
 def solve_triangular(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
     """x with `op(A) x = b`, reading one triangle of A; NaN where A is singular."""
-    op = node.op
-    columns, vector = _as_columns(ctx, node, b)
-    kind = getattr(op, "trans", 0)  # PyTensor transposes in the graph, its predecessors in the op
-    return _uncolumn(
-        _triangular(
-            hlo.convert(a, ctx.out_dtype()),
-            columns,
-            lower=op.lower,
-            unit_diagonal=op.unit_diagonal,
-            transpose=kind in (1, "T", True),
-            adjoint=kind in (2, "C"),
-        ),
-        vector,
-    )
+    a, kind = hlo.convert(a, ctx.out_dtype()), getattr(node.op, "trans", 0)  # PyTensor transposes in the graph
+    options = {"lower": node.op.lower, "transpose": kind in (1, "T", True), "adjoint": kind in (2, "C")}
+    return solved(ctx, node, b, lambda x: _triangular(a, x, unit_diagonal=node.op.unit_diagonal, **options))
 
 
 def _triangular(a: Tensor, b: Tensor, *, unit_diagonal: bool = False, **options: bool) -> Tensor:
@@ -143,8 +130,7 @@ def _triangular(a: Tensor, b: Tensor, *, unit_diagonal: bool = False, **options:
 def cholesky_solve(ctx: Context, node: Any, c: Tensor, b: Tensor) -> Tensor:
     """x with `A x = b` from the Cholesky factor of A."""
     c = hlo.convert(c, ctx.out_dtype())
-    columns, vector = _as_columns(ctx, node, b)
-    return _uncolumn(_cholesky_solve(c, columns, node.op.lower), vector)
+    return solved(ctx, node, b, lambda x: _cholesky_solve(c, x, node.op.lower))
 
 
 def _cholesky_solve(c: Tensor, b: Tensor, lower: bool) -> Tensor:
@@ -168,19 +154,21 @@ def factor_solve(a: Tensor, b: Tensor) -> Tensor:
 @lowers("Solve", batched=True)
 def solve(ctx: Context, node: Any, a: Tensor, b: Tensor) -> Tensor:
     """x with `A x = b`: LU with partial pivoting, Cholesky for positive definite A; NaN where A is singular."""
-    op = node.op
-    a = hlo.convert(a, ctx.out_dtype())
-    columns, vector = _as_columns(ctx, node, b)
-    kind = getattr(op, "assume_a", "gen")
-    if kind == "pos":
-        return _uncolumn(_cholesky_solve(hlo.cholesky(a, lower=op.lower), columns, op.lower), vector)
-    if kind in ("lower triangular", "upper triangular"):
-        return _uncolumn(_triangular(a, columns, lower=kind.startswith("lower")), vector)
-    if kind in ("sym", "her"):
-        a = _from_triangle(a, op.lower, kind)
-    elif kind == "tridiagonal":
-        a = hlo.triangle(hlo.triangle(a, lower=True, diagonal=1), lower=False, diagonal=-1)
-    return _uncolumn(factor_solve(a, columns), vector)
+    a, lower = hlo.convert(a, ctx.out_dtype()), node.op.lower
+    kind = getattr(node.op, "assume_a", "gen")
+
+    def columns(x: Tensor) -> Tensor:
+        if kind == "pos":
+            return _cholesky_solve(hlo.cholesky(a, lower=lower), x, lower)
+        if kind in ("lower triangular", "upper triangular"):
+            return _triangular(a, x, lower=kind.startswith("lower"))
+        if kind in ("sym", "her"):
+            return factor_solve(_from_triangle(a, lower, kind), x)
+        if kind == "tridiagonal":
+            return factor_solve(hlo.triangle(hlo.triangle(a, lower=True, diagonal=1), lower=False, diagonal=-1), x)
+        return factor_solve(a, x)
+
+    return solved(ctx, node, b, columns)
 
 
 @lowers("LUFactor", batched=True)

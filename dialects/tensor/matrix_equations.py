@@ -11,6 +11,7 @@ from ...codegen.builder import Tensor, matrices
 from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ..registry import lowers
+from .linalg import solved
 
 
 @lowers("Expm", batched=True)
@@ -80,13 +81,12 @@ def factor_tridiagonal(ctx: Context, node: Any, low: Tensor, main: Tensor, high:
 @lowers("SolveLUFactorTridiagonal", batched=True)
 def solve_factored_tridiagonal(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     """x with `A x = b` from the factors of `LUFactorTridiagonal`; or with the transpose of A."""
-    dtype, op = ctx.out_dtype(), node.op
     *factors, pivots, b = operands
-    low, main, high, higher = (hlo.convert(x, dtype) for x in factors)
-    b = hlo.convert(b, dtype)
-    columns = hlo.expand_dims(b, [b.ndim]) if op.b_ndim == 1 else b
-    x = hlo.tridiagonal_solve(low, main, high, higher, pivots, columns, transposed=bool(op.transposed))
-    return hlo.squeeze(x, [x.ndim - 1]) if op.b_ndim == 1 else x
+    low, main, high, higher = (hlo.convert(x, ctx.out_dtype()) for x in factors)
+    transposed = bool(node.op.transposed)
+    return solved(
+        ctx, node, b, lambda x: hlo.tridiagonal_solve(low, main, high, higher, pivots, x, transposed=transposed)
+    )
 
 
 # ---- Riccati's equation ----------------------------------------------------------------------------------------------

@@ -42,6 +42,28 @@ def common_dims(ctx: Context, shapes: Sequence[Dims], what: str, kind: DemandKin
     return tuple(dims)
 
 
+def typed_dims(ctx: Context, operands: Sequence[tuple[Sequence[bool], Dims]], what: str) -> Dims:
+    """The shape that operands have together: an axis stretches where the type says its size is 1, others must agree.
+
+    Args:
+        ctx: the context.
+        operands: of each, for each axis whether its type says so, and its size.
+        what: an axis, for messages; `{}` is its number.
+    """
+    rank = max(len(dims) for _, dims in operands)
+    found: list[Dim] = []
+    for axis in range(rank):
+        known: Dim | None = None
+        for flags, dims in operands:
+            own = axis - rank + len(dims)
+            if own >= 0 and flags[own]:
+                ctx.equate(dims[own], 1, what.format(axis))
+            elif own >= 0:
+                known = dims[own] if known is None else ctx.equate(known, dims[own], what.format(axis))
+        found.append(1 if known is None else known)
+    return tuple(found)
+
+
 def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
     """Scalars as dimensions that are not negative; those computed from data become sizes from data."""
     dims = []
@@ -71,19 +93,10 @@ def dim_shuffle(ctx: Context, node: Any, x: Tensor) -> Tensor:
     if kept == sorted(kept):
         rest = iter(kept)
         if x.sizes is not None and not isinstance(x.sizes, tuple) and len(order) == 1:
-            return _as_vector(ctx, x)
+            return hlo.stack_scalars([x])
         return hlo.reshape(x, tuple(1 if axis == "x" else x.dims[next(rest)] for axis in order))
     x = hlo.transpose(hlo.squeeze(x, dropped), [sorted(kept).index(axis) for axis in kept])
     return hlo.expand_dims(x, [place for place, axis in enumerate(order) if axis == "x"])
-
-
-def _as_vector(ctx: Context, x: Tensor) -> Tensor:
-    """A scalar that is known as a size, as a vector that is."""
-    assert x.sizes is not None
-    assert not isinstance(x.sizes, tuple)
-    if ctx.builder.exact(x.sizes, x.dtype):
-        return ctx.builder.size_vector((x.sizes,), x.dtype)
-    return ctx.builder.knowing(hlo.reshape(x, (1,)), (x.sizes,))
 
 
 @lowers("Shape")
