@@ -35,19 +35,6 @@ def with_gradient(density: Any, parameters: Sequence[Any]) -> list[Any]:
     return [density, *grad(density, list(parameters))]
 
 
-def linear_regression() -> Model:
-    x, y, beta, log_sigma = pt.dmatrix("x"), pt.dvector("y"), pt.dvector("beta"), pt.dscalar("log_sigma")
-    sigma = pt.exp(log_sigma)
-    residual = (y - x @ beta) / sigma
-    density = (-0.5 * residual**2 - log_sigma - 0.5 * np.log(2 * np.pi)).sum() - 0.5 * (beta**2).sum() - sigma
-    return Model(
-        [x, y, beta, log_sigma],
-        [*with_gradient(density, [beta, log_sigma]), residual.mean(), residual.std()],
-        {"x": ("n", "k"), "y": ("n",), "beta": ("k",)},
-        lambda rng, n: [rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=3), 0.3],
-    )
-
-
 def logistic_regression() -> Model:
     x, y, beta, intercept = pt.dmatrix("x"), pt.lvector("y"), pt.dvector("beta"), pt.dscalar("intercept")
     eta = intercept + x @ beta
@@ -58,31 +45,6 @@ def logistic_regression() -> Model:
         [*with_gradient(density, [beta, intercept]), pt.eq(pt.gt(p, 0.5), y).mean()],
         {"x": ("n", "k"), "y": ("n",), "beta": ("k",)},
         lambda rng, n: [rng.normal(size=(n, 4)), rng.integers(0, 2, size=n), rng.normal(size=4), -0.2],
-    )
-
-
-def poisson_regression() -> Model:
-    x, y, beta, exposure = pt.dmatrix("x"), pt.lvector("y"), pt.dvector("beta"), pt.dvector("exposure")
-    eta = x @ beta + pt.log(exposure)
-    density = (y * eta - pt.exp(eta) - pt.gammaln(y + 1)).sum() - pt.abs(beta).sum()
-    return Model(
-        [x, y, beta, exposure],
-        with_gradient(density, [beta, exposure]),
-        {"x": ("n", "k"), "y": ("n",), "beta": ("k",), "exposure": ("n",)},
-        lambda rng, n: [rng.normal(size=(n, 2)), rng.poisson(2.0, size=n), rng.normal(size=2), rng.uniform(1, 2, n)],
-    )
-
-
-def negative_binomial_regression() -> Model:
-    x, y, beta, log_alpha = pt.dmatrix("x"), pt.lvector("y"), pt.dvector("beta"), pt.dscalar("log_alpha")
-    mu, alpha = pt.exp(x @ beta), pt.exp(log_alpha)
-    counts = pt.gammaln(y + alpha) - pt.gammaln(y + 1) - pt.gammaln(alpha)
-    density = (counts + alpha * pt.log(alpha / (mu + alpha)) + y * pt.log(mu / (mu + alpha))).sum()
-    return Model(
-        [x, y, beta, log_alpha],
-        with_gradient(density, [beta, log_alpha]),
-        {"x": ("n", "k"), "y": ("n",), "beta": ("k",)},
-        lambda rng, n: [rng.normal(size=(n, 2)), rng.poisson(3.0, size=n), rng.normal(size=2) / 2, 0.7],
     )
 
 
@@ -163,10 +125,7 @@ def autoregression() -> Model:
 MODELS = {
     model.__name__: model
     for model in (
-        linear_regression,
         logistic_regression,
-        poisson_regression,
-        negative_binomial_regression,
         varying_intercepts,
         perceptron,
         mixture,

@@ -192,13 +192,13 @@ class DrawParts(PlainOp):
         own = None if size is None else tuple(int(n) for n in size)
         cores = zip(values, self.rv_op.ndims_params, strict=True)
         shape = np.broadcast_shapes(*(p.shape[: p.ndim - core] for p, core in cores)) if own is None else own
-        draw = self._by_python if sampling.is_python(self.rv_op) else self._by_jax
-        output_storage[0][0] = draw(own, shape, key, *map(np.array, values)).astype(self.dtype)
+        if sampling.is_python(self.rv_op):
+            drawn = np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *map(np.array, values), own), self.dtype)
+        else:
+            drawn = self._by_jax(shape, key, *map(np.array, values))
+        output_storage[0][0] = drawn.astype(self.dtype)
 
-    def _by_python(self, own: Any, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
-        return np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *parameters, own), self.dtype)
-
-    def _by_jax(self, own: Any, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
+    def _by_jax(self, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
         from . import sampling
 
         counting = sampling.counting_parameters(self.rv_op)

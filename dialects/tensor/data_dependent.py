@@ -101,14 +101,8 @@ def _sources(ctx: Context, counts: Tensor, total: Dim) -> Tensor:
     """The element at each of `total` places, when element i is repeated `counts[i]` times."""
     ends = hlo.cumulative(counts, 0, "add")
     # The element changes where one ends; what ends at the end is out of range, which a scatter drops.
-    steps = hlo.put(
-        hlo.full(ctx.builder, ctx.constant(0, INT64), (total,)),
-        ends,
-        hlo.full_like(ends, 1),
-        0,
-        "add",
-    )
-    return hlo.cumulative(steps, 0, "add")
+    nothing = hlo.full(ctx.builder, ctx.constant(0, INT64), (total,))
+    return hlo.cumulative(hlo.put(nothing, ends, hlo.full_like(ends, 1), 0, "add"), 0, "add")
 
 
 @lowers("Unique")
@@ -155,17 +149,19 @@ def _sorted_elements(ctx: Context, x: Tensor, *, ordering: bool) -> tuple[Tensor
     """
     places = order = hlo.iota(ctx.builder, x.dims, 0, INT64)
     if ordering:
-        ordered, order = hlo.sort(
-            [comparable(x), places], 0, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
-        )
+        ordered, order = _sorted_with(x, places, 0)
     else:
         (ordered,) = hlo.sort([comparable(x)], 0, hlo.less_nan_last, key="sort")
-    before = hlo.take(ordered, hlo.maximum_(hlo.subtract(places, 1), hlo.full_like(places, 0)), 0)
+    before = _before(ordered, places)
     differs = hlo.compare("NE", ordered, before)
     if x.dtype.kind in "fc":
-        numbers = hlo.or_(hlo.is_number(ordered), hlo.is_number(before))
-        differs = hlo.and_(differs, numbers)
+        differs = hlo.and_(differs, hlo.or_(hlo.is_number(ordered), hlo.is_number(before)))
     return order, hlo.or_(differs, hlo.compare("EQ", places, hlo.full_like(places, 0))), ordered
+
+
+def _before(ordered: Tensor, places: Tensor) -> Tensor:
+    """For each row the one before it; for the first itself."""
+    return hlo.take(ordered, hlo.maximum_(hlo.subtract(places, 1), hlo.full_like(places, 0)), 0)
 
 
 def _sorted_slices(ctx: Context, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -183,16 +179,12 @@ def _sorted_slices(ctx: Context, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     def column(left: Tensor, order: Tensor) -> list[Tensor]:
         left = hlo.subtract(left, 1)
         keys = hlo.reshape(hlo.dynamic_slice(table, [zero, left], (rows, 1)), (rows,))
-        _, order = hlo.sort(
-            [hlo.take(keys, order, 0), order], 0, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
-        )
-        return [left, order]
+        return [left, _sorted_with(hlo.take(keys, order, 0), order, 0)[1]]
 
     start = ctx.builder.size(width)
     _, order = hlo.while_loop([start, places], lambda left, order: hlo.compare("GT", left, zero), column)
     ordered = hlo.take(table, order, 0)
-    before = hlo.take(ordered, hlo.maximum_(hlo.subtract(places, 1), hlo.full_like(places, 0)), 0)
-    differs = hlo.reduce_monoid(hlo.compare("NE", ordered, before), [1], "or")
+    differs = hlo.reduce_monoid(hlo.compare("NE", ordered, _before(ordered, places)), [1], "or")
     return order, hlo.or_(differs, hlo.compare("EQ", places, hlo.full_like(places, 0)))
 
 
@@ -256,8 +248,10 @@ def sort(ctx: Context, node: Any, x: Tensor, *axis: Tensor) -> Tensor:
 def argsort(ctx: Context, node: Any, x: Tensor, *axis: Tensor) -> Tensor:
     """`numpy.argsort`, the stable one."""
     along = _axis(node, x.ndim, axis)
-    places = hlo.iota(ctx.builder, x.dims, along, INT64)
-    _, order = hlo.sort(
-        [comparable(x), places], along, lambda a, b, place, other: hlo.less_nan_last(a, b), key="argsort"
-    )
+    _, order = _sorted_with(x, hlo.iota(ctx.builder, x.dims, along, INT64), along)
     return hlo.convert(order, ctx.out_dtype())
+
+
+def _sorted_with(x: Tensor, places: Tensor, axis: int) -> list[Tensor]:
+    """Elements in order along an axis, and what stands at the same places in the same order."""
+    return hlo.sort([comparable(x), places], axis, lambda a, b, *_: hlo.less_nan_last(a, b), key="argsort")

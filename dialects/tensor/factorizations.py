@@ -57,14 +57,8 @@ def _reads_lower(op: Any) -> bool:
     return bool(op.lower) if hasattr(op, "lower") else op.UPLO == "L"
 
 
-def _eigenvalues(a: Tensor, b: Tensor | None, lower: bool) -> Tensor:
-    """Eigenvalues of `a v = w v`, or of `a v = w b v`, from one triangle of each."""
-    whole, _ = _standard(a, b, lower)
-    return _where_finite(whole, lambda x: hlo.eigh(x)[1:])[0]
-
-
 def eigenpairs(a: Tensor, b: Tensor | None, lower: bool) -> tuple[Tensor, Tensor]:
-    """The eigenvalues, and the vectors v."""
+    """The eigenvalues of `a v = w v`, or of `a v = w b v`, from one triangle of each, and the vectors v."""
     whole, factor = _standard(a, b, lower)
     vectors, values = _where_finite(whole, hlo.eigh)
     if factor is not None:
@@ -117,7 +111,8 @@ def eigh(ctx: Context, node: Any, a: Tensor, b: Tensor | None = None) -> tuple[T
 @lowers("Eigvalsh", batched=True)
 def eigvalsh(ctx: Context, node: Any, a: Tensor, b: Tensor | None = None) -> Tensor:
     """The eigenvalues alone."""
-    return hlo.convert(_eigenvalues(a, b, _reads_lower(node.op)), ctx.out_dtype())
+    whole, _ = _standard(a, b, _reads_lower(node.op))
+    return hlo.convert(_where_finite(whole, lambda x: hlo.eigh(x)[1:])[0], ctx.out_dtype())
 
 
 # ---- singular values -------------------------------------------------------------------------------------------------

@@ -83,18 +83,14 @@ class _Applied:
         """The results."""
         import jax
 
-        core: Callable[..., Any] = self._core
+        def core(*arrays: Any) -> tuple[Any, ...]:
+            results = self.function(*arrays) if self.op is None else self.function(*arrays, op=self.op)
+            results = results if isinstance(results, tuple | list) else (results,)
+            return tuple(jax.numpy.asarray(x) for x in results)
+
         for _ in range(self.batch_ndim):
             core = jax.vmap(core)
-        found: tuple[Any, ...] = core(*arrays)
-        return found
-
-    def _core(self, *arrays: Any) -> tuple[Any, ...]:
-        import jax.numpy as jnp
-
-        results = self.function(*arrays) if self.op is None else self.function(*arrays, op=self.op)
-        results = results if isinstance(results, tuple | list) else (results,)
-        return tuple(jnp.asarray(x) for x in results)
+        return core(*arrays)
 
 
 # ---- splines of SciPy, as PyMC's interpolated densities have them: a polynomial between each two points --------------

@@ -25,17 +25,13 @@ def _inside(x: Tensor, size: Tensor) -> Tensor:
     return hlo.and_(hlo.compare("GE", x, hlo.full_like(x, 0)), hlo.compare("LT", x, size))
 
 
-def _floor_remainder(x: Tensor, size: Tensor) -> Tensor:
-    """`x` modulo a positive size, not negative."""
-    rest = hlo.remainder(x, size)
-    return hlo.select(hlo.compare("LT", rest, hlo.full_like(rest, 0)), hlo.add(rest, size), rest)
-
-
 def _in_mode(ctx: Context, x: Tensor, size: Tensor, mode: str, message: str) -> Tensor:
     """int64 indices below `size`: checked, wrapped around or clipped."""
     x = hlo.convert(x, INT64)
     if mode == "wrap":
-        return _floor_remainder(x, hlo.maximum_(size, 1))
+        size = hlo.maximum_(size, 1)
+        rest = hlo.remainder(x, size)
+        return hlo.select(hlo.compare("LT", rest, hlo.full_like(rest, 0)), hlo.add(rest, size), rest)
     if mode == "clip":
         return hlo.clamp(0, x, hlo.subtract(hlo.maximum_(size, 1), 1))
     ctx.check(_inside(x, size), "ValueError", message)

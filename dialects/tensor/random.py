@@ -183,19 +183,13 @@ def _check_choice(
         ctx.check(enough, "ValueError", "fewer items have a chance than a choice without replacement takes")
 
 
-def _signatures(op: Any) -> list[tuple[str, ...]]:
-    """The names of the core axes of each parameter; without a signature no two are known to be the same."""
-    found = getattr(op, "inputs_sig", None)
-    if found is not None:
-        return list(found)
-    return [tuple(f"{place}.{axis}" for axis in range(rank)) for place, rank in enumerate(op.ndims_params)]
-
-
 def _shapes(
     ctx: Context, op: Any, stretches: Sequence[Sequence[bool]], parameters: Sequence[Tensor], size: Any
 ) -> tuple[tuple[Dim, ...], list[tuple[Dim, ...]]]:
     """The draw's own sizes, and the parameters' shapes in which equal sizes are one dimension."""
-    signatures = _signatures(op)
+    # The names of the core axes of each parameter; without a signature no two are known to be the same.
+    unnamed = [tuple(f"{place}.{axis}" for axis in range(rank)) for place, rank in enumerate(op.ndims_params)]
+    signatures = getattr(op, "inputs_sig", unnamed)
     counts = [x.ndim - len(core) for x, core in zip(parameters, signatures, strict=True)]
     rank = max(counts, default=0)
     known: dict[int | str, Dim] = {}

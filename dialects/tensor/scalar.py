@@ -159,16 +159,12 @@ as_is("Second")(lambda dtype, x, y: hlo.convert(y, dtype))
 # ---- rounding and parts -------------------------------------------------------------------------------------------
 
 
-def _trunc(x: Tensor) -> Tensor:
-    return hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.ceil(x), hlo.floor(x))
-
-
 for _name, _function in {
     "Floor": hlo.floor,
     "Ceil": hlo.ceil,
     "RoundHalfToEven": hlo.round_nearest_even,
     "RoundHalfAwayFromZero": hlo.round_nearest_afz,
-    "Trunc": _trunc,
+    "Trunc": lambda x: hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.ceil(x), hlo.floor(x)),
 }.items():
     # Rounding of what is an integer already changes nothing.
     as_is(_name)(lambda t, x, round=_function: hlo.convert(x, t) if x.dtype.kind in "iub" else round(hlo.convert(x, t)))

@@ -1,4 +1,4 @@
-"""Reductions: CAReduce with every monoid, Argmax, cumulative ops, Softmax."""
+"""Reductions: CAReduce with every monoid, Argmax, cumulative ops, Softmax; sorting."""
 
 from __future__ import annotations
 
@@ -157,6 +157,26 @@ def softmaxes() -> Iterator[Case]:
     yield "over nothing", [matrix], [softmax(matrix, axis=0), softmax(matrix, axis=None)], [np.zeros((0, 3))], nothing
 
 
+def sorting() -> Iterator[Case]:
+    x, z, v = pt.matrix("x"), pt.zmatrix("z"), pt.lvector("v")
+    outputs = [f(x, axis=axis) for f in (pt.sort, pt.argsort) for axis in (0, 1, -1, None)]
+    for shape in ((5, 4), (1, 3), (0, 3), (3, 0)):
+        yield f"{shape}", [x], outputs, [RNG.normal(size=shape)]
+    last = np.array([[3.0, np.nan, -np.inf, 0.0], [np.inf, np.nan, np.nan, 1.0]])
+    yield "NaN is last", [x], [pt.sort(x, axis=1), pt.argsort(x, axis=1, kind="stable")], [last]
+    yield "equal elements keep their order", [v], [pt.argsort(v, kind="stable")], [RNG.integers(0, 4, size=50)]
+    for dtype in ("bool", "int8", "uint64", "float32"):
+        own = pt.vector("own", dtype=dtype)
+        array = RNG.integers(0, 100, size=9).astype(dtype)
+        yield dtype, [own], [pt.sort(own), pt.argsort(own, kind="stable")], [array]
+    # Real parts first, then imaginary ones; what has a NaN is last, in NumPy's order of such.
+    parts = [0.0, -1.0, np.inf, -np.inf, np.nan, 2.0]
+    array = RNG.permutation([complex(x, y) for x in parts for y in parts] * 2).reshape(8, 9)
+    yield "complex", [z], [pt.sort(z, axis=1), pt.argsort(z, axis=0, kind="stable")], [array]
+    gradient = pytensor.grad((pt.sort(x, axis=0) * np.arange(12.0).reshape(4, 3)).sum(), x)
+    yield "gradient", [x], [gradient, pt.sort(x, axis=0)[x.shape[0] // 2]], [RNG.normal(size=(4, 3))]
+
+
 @pytest.mark.sampled(3)
 @each(reductions())
 def test_reductions(case: Case) -> None:
@@ -178,6 +198,11 @@ def test_cumulative_ops(case: Case) -> None:
 @pytest.mark.sampled(3)
 @each(softmaxes())
 def test_softmax(case: Case) -> None:
+    check_case(case)
+
+
+@each(sorting())
+def test_sorting(case: Case) -> None:
     check_case(case)
 
 

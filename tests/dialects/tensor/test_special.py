@@ -95,9 +95,6 @@ def test_functions_of_scalars_and_matrices() -> None:
     check_lowering([a, x, m], outputs, *values, rtol=1e-10, interpret=False, static=False)
 
 
-# ---- gradients ----------------------------------------
-
-
 def test_scalar_loop() -> None:
     """Elements stop by themselves, by count or by condition; the others go on."""
     state, total, step = ps.float64("state"), ps.float64("total"), ps.float64("step")
