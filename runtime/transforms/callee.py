@@ -307,10 +307,10 @@ class FunctionCall(Callee):
 
     def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
         """From all operands and cotangents of the seeded results to cotangents of the active operands."""
-        found = self.function.derived.made("pullback", active, seeded)
+        found = self.function.derived.pullback(active, seeded)
         if found is None:
             return None
-        return Derivative(self.other(found.function, len(seeded)), found.places, self.count, seeded)
+        return Derivative(self.other(found.function, len(found.seeds)), found.places, self.count, found.seeds)
 
     def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
         """The program with a leading axis."""
@@ -349,9 +349,9 @@ class Pushforward(Callee):
     @property
     def places(self) -> tuple[int, ...]:
         """Which results of the function its results are the tangents of."""
-        saved = self.of.function.derived.saved_pullback
+        saved = self.of.function.program.pullback
         if saved is not None:
-            return saved[1].results
+            return saved.results
         return tuple(place for place, x in enumerate(self.of.signature.results) if kind_of(x.dtype) in "fc")
 
     @property
@@ -387,7 +387,7 @@ class Pushforward(Callee):
         return pushed
 
     def _whole(self) -> FunctionCall:
-        if self.of.function.derived.saved_pullback is not None:
+        if self.of.function.program.pullback is not None:
             raise DerivativeError(
                 f"{self.of.name} was loaded with its pullback only: jax.grad and jax.vjp work, once; forward mode "
                 "(jax.jvp, jax.jacfwd, jax.hessian) needs the graph"
@@ -411,16 +411,14 @@ class Pushforward(Callee):
 
     def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
         """The function's pullback."""
-        of, saved = self.of, self.of.function.derived.saved_pullback
-        if any(i < of.count for i in linear):
+        if any(i < self.of.count for i in linear):
             raise DerivativeError(f"{self.name} cannot be transposed: it is linear in the tangents alone")
-        back = {self.active[i - of.count]: i for i in linear}
-        if saved is not None:
-            function, pullback = saved
-            places = tuple(back.get(i, -1) for i in pullback.arguments)
-            return Derivative(of.other(function), places, of.count, tuple(range(self.result_count)))
-        found = of.pullback(tuple(back), tuple(self.places[j] for j in seeded))
-        return found and found._replace(places=tuple(back[i] for i in found.places), seeds=seeded)
+        back = {self.active[i - self.of.count]: i for i in linear}
+        found = self.of.pullback(tuple(back), tuple(self.places[j] for j in seeded))
+        if found is None:
+            return None
+        places = tuple(back.get(i, -1) for i in found.places)
+        return Derivative(found.callee, places, found.operands, tuple(map(self.places.index, found.seeds)))
 
 
 # ---- shapes that JAX has as symbols, when it exports ----------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...codegen import forks
@@ -22,7 +22,7 @@ from ...codegen.errors import (
     UnsupportedGraphError,
     UnsupportedOpError,
 )
-from ...codegen.program import Program, Pullback, Source
+from ...codegen.program import Program, Source
 from ..executables.prepared import PreparedProgram
 from ..executables.stats import Stats
 
@@ -57,10 +57,12 @@ class Derivation:
         function: it.
         places: which result or argument of the other function each of its results belongs to; for a gradient, the
             arguments that its last results belong to.
+        seeds: for a pullback, of which results it takes cotangents.
     """
 
     function: Transformable
     places: tuple[int, ...]
+    seeds: tuple[int, ...] = ()
 
 
 class Derived:
@@ -166,18 +168,17 @@ class Derived:
             return None
         return self.made("gradient", active, smooth[0])
 
-    @property
-    def saved_pullback(self) -> tuple[Transformable, Pullback] | None:
-        """For a program that was loaded with its pullback: it."""
-        pullback = self._program.pullback
-        if pullback is None:
-            return None
+    def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivation | None:
+        """From the arguments and cotangents of the seeded results to the cotangents of the active arguments; of a
+        program that was loaded with its pullback, that one."""
+        saved = self._program.pullback
+        if saved is None:
+            found = self.made("pullback", active, seeded)
+            return None if found is None else replace(found, seeds=seeded)
         with self._lock:
-            found = self._found.get("saved")
-            if found is None:
-                found = Derivation(self._compile(pullback.program), pullback.arguments)
-                self._found["saved"] = found
-        return found.function, pullback
+            if "saved" not in self._found:
+                self._found["saved"] = Derivation(self._compile(saved.program), saved.arguments, saved.results)
+            return self._found["saved"]
 
     def batched(self, mapped: tuple[bool, ...]) -> Derivation | None:
         """With a leading batch axis on the mapped arguments; None where that cannot be, see `loops`."""

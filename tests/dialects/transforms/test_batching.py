@@ -14,15 +14,12 @@ import pytensor.tensor as pt
 import pytest
 import scipy.linalg
 from pytensor.compile.builders import OpFromGraph
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert
 from pytensor.tensor import blas
 from support import assert_same
 
 import hlograph
-from hlograph.codegen.errors import UnsupportedGraphError
 
 OVERRIDE = "pullback" if "pullback" in signature(OpFromGraph).parameters else "lop_overrides"  # before PyTensor 3
 SIZE = 3
@@ -194,14 +191,6 @@ def test_a_batch_of_batches() -> None:
     np.testing.assert_allclose(crossed, wanted, rtol=1e-12)
 
 
-def test_a_size_argument_is_the_same_for_the_whole_batch() -> None:
-    x, n = pt.dvector("x"), pt.lscalar("n")
-    fn = hlograph.function([x, n], x[:n] + pt.arange(n))
-    np.testing.assert_allclose(jax.vmap(lambda a: fn(a, 2))(VECTOR), VECTOR[:, :2] + np.arange(2), rtol=1e-15)
-    with pytest.raises(UnsupportedGraphError, match=r"'n'.*decides a size"):
-        jax.vmap(fn)(VECTOR, np.array([1, 2, 3]))
-
-
 @pytest.mark.parametrize(("place", "match"), [("row", "index is out of bounds"), ("value", "too large")])
 def test_a_check_raises_when_any_element_fails_it(place: str, match: str) -> None:
     x, i = pt.dmatrix("x"), pt.lscalar("i")
@@ -225,36 +214,6 @@ def test_a_check_in_a_branch_counts_for_the_elements_that_take_it() -> None:
     np.testing.assert_allclose(jax.vmap(fn)(flags, values), values * flags[:, None])
     with pytest.raises(AssertionError, match="negative"):
         jax.vmap(fn)(np.ones(SIZE, "int8"), values)
-
-
-def test_sizes_from_data_take_a_loop_that_says_so() -> None:
-    x = pt.dvector("x")
-    fn = hlograph.function([x], x[x > 0].sum())
-    wanted = [row[row > 0].sum() for row in VECTOR]
-    np.testing.assert_allclose(jax.vmap(fn)(VECTOR), wanted, rtol=1e-12)
-    assert fn.derived.loops[True,] == "a size depends on data"
-
-
-def test_an_op_of_ones_own_needs_no_rule_for_batches() -> None:
-    class Halved(Op):
-        """x / 2."""
-
-        __props__ = ()
-
-        def make_node(self, x: Any) -> Apply:
-            return Apply(self, [x], [x.type()])
-
-        def perform(self, node: Apply, inputs: list[Any], outputs: list[Any]) -> None:
-            outputs[0][0] = inputs[0] / 2
-
-    @hlograph.lowers(Halved)
-    def halved(ctx: Any, node: Any, x: Any) -> Any:
-        return hlograph.builder.multiply(x, 0.5)
-
-    x = pt.dvector("x")
-    fn = hlograph.function([x], Halved()(x))
-    np.testing.assert_allclose(jax.vmap(fn)(VECTOR), VECTOR / 2)
-    assert not fn.derived.loops
 
 
 def test_a_batch_of_loops_is_one_loop_and_one_with_symbolic_sizes_is_a_program() -> None:
@@ -295,23 +254,3 @@ def test_a_matrix_that_all_elements_share_is_not_copied() -> None:
             text = jax.jit(jax.vmap(function, in_axes=(None, 0))).lower(*shapes).as_text()
             assert "dot_general" in text
             assert f"tensor<{SIZE}x6x5x" not in text
-
-
-def test_derivatives_of_batches_and_batches_of_derivatives_agree() -> None:
-    x, y, i = pt.dmatrix("x"), pt.dvector("y"), pt.lvector("i")
-    fn = hlograph.function([x, y, i], pt.log(pt.sqr(x[i] @ y) + 1).sum())
-    y_values = _rng.normal(size=(SIZE, 5))
-
-    def by_hand(x: Any, y: Any, i: Any) -> Any:
-        return jax.numpy.log(jax.numpy.square(x[i] @ y) + 1).sum()
-
-    def total(f: Any) -> Any:
-        return lambda *args: jax.vmap(f)(*args).sum()
-
-    arrays = MATRIX, y_values, ROWS
-    wanted = jax.vmap(jax.grad(by_hand, (0, 1)))(*arrays)
-    for found in (jax.vmap(jax.grad(fn, (0, 1)))(*arrays), jax.grad(total(fn), (0, 1))(*arrays)):
-        for actual, expected in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-12)
-    wanted = jax.vmap(jax.hessian(by_hand, 1))(*arrays)
-    np.testing.assert_allclose(jax.jit(jax.vmap(jax.hessian(fn, 1)))(*arrays), wanted, rtol=1e-9, atol=1e-12)

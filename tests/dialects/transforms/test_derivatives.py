@@ -99,20 +99,6 @@ def test_derivatives_are_those_of_the_formula(name: str) -> None:
         np.testing.assert_allclose(actual, expected, rtol=1e-8, atol=1e-9)
 
 
-def test_integers_have_no_tangents() -> None:
-    x, i = pt.dvector("x"), pt.lvector("i")
-    fn = hlograph.function([x, i], [x[i] * i, pt.argsort(x), i])
-    _, pull = jax.vjp(fn, VECTOR, PLACES)
-    zero = jax.dtypes.float0
-    seeds = np.ones(3), np.zeros(4, zero), np.zeros(3, zero)
-    pulled, nothing = pull(seeds)
-    np.testing.assert_allclose(pulled, np.bincount(PLACES, PLACES, minlength=4))
-    assert nothing.dtype == zero
-    _, pushed = jax.jvp(fn, (VECTOR, PLACES), (np.ones(4), np.zeros(3, zero)))
-    np.testing.assert_allclose(pushed[0], PLACES)
-    assert [x.dtype for x in pushed[1:]] == [zero, zero]
-
-
 def test_float32_has_float32_derivatives() -> None:
     x, n = pt.fvector("x"), pt.lscalar("n")
     fn = hlograph.function([x, n], [(x / n).sum(), pt.exp(x.astype("float64"))])

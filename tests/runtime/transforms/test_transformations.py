@@ -332,16 +332,6 @@ def test_bad_uses_have_clear_errors() -> None:
         jax.jit(function)(np.ones((3, 1)), data[1])
 
 
-def test_what_has_no_derivative_is_refused() -> None:
-    x, z = pt.dvector("x"), pt.zvector("z")
-    ordered = hlograph.function([x], pt.polygamma(x.astype("int64"), x).sum() * x.sum(), name="ordered")
-    with pytest.raises(hlograph.errors.DerivativeError, match="undefined"):
-        jax.grad(ordered)(np.array([2.5]))
-    squared = hlograph.function([z], pt.real(z * z).sum(), name="squared")
-    with pytest.raises(hlograph.errors.DerivativeError, match="complex"):
-        jax.grad(squared)(np.ones(2, np.complex128))
-
-
 def test_a_loaded_program_batches_in_a_loop_and_has_no_derivative(tmp_path: Any) -> None:
     x = pt.dvector("x")
     program = hlograph.emit_stablehlo(([x], pt.sin(x).sum()))
