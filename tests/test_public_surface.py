@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import hlograph
 from hlograph.codegen import renamed
 from hlograph.codegen.program import PUBLIC, Program
+from hlograph.runtime.options import CompileOptions
 
 X = pt.dvector("x")
 PROGRAM = hlograph.emit_stablehlo(([X], X * 2.0))
@@ -56,6 +58,18 @@ def test_an_old_option_says_the_new_one(call: str, option: str) -> None:
     with pytest.raises(TypeError, match="any more") as raised:
         CALLS[call](**{option: True})
     assert renamed.OPTIONS[option] in str(raised.value)
+
+
+def test_calls_agree_on_the_options_of_compiling() -> None:
+    """Their names and defaults; the mode alone returns NumPy arrays by default, as its library does."""
+    options = inspect.signature(CompileOptions.of).parameters
+    linker = inspect.signature(hlograph.Mode(library="pytensor").__class__.__init__)
+    calls = {"function": hlograph.function, "jit": hlograph.jit, "compile": Program.compile}
+    for name, signature in {call: inspect.signature(function) for call, function in calls.items()}.items():
+        assert {o: signature.parameters[o].default for o in options} == {o: p.default for o, p in options.items()}, name
+    assert options.keys() <= linker.parameters.keys()
+    different = {o for o, p in options.items() if linker.parameters[o].default != p.default}
+    assert different == {"outputs"}
 
 
 def test_the_members_of_a_program() -> None:
