@@ -75,7 +75,7 @@ def compiled(program: Any, x: np.ndarray[Any, Any], options: dict[str, str] | No
     from jaxlib import _jax
     from jaxlib.xla_client import CompileOptions
 
-    from hlograph.runtime.executables.sync_client import synchronous_device
+    from hlograph.runtime.executables.devices import synchronous_device
 
     device = synchronous_device()
     compile_options = CompileOptions()

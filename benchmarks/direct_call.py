@@ -190,7 +190,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
     from hlograph.runtime.calls.from_numpy import alone, numpy_call
     from hlograph.runtime.direct.call import DirectCall, DirectCallRefused
-    from hlograph.runtime.executables.sync_client import synchronous_device
+    from hlograph.runtime.executables.devices import synchronous_device
 
     jax.config.update("jax_enable_x64", True)
     device = synchronous_device()

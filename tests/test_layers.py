@@ -212,11 +212,11 @@ SHELVES = {
     "cpu": (
         6_245,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs/)|runtime/direct/|runtime/(c_function|wire)"
-        r"|runtime/executables/(cpu_plan|direct_way|sync_client|forked_call)",
+        r"|runtime/executables/(cpu_plan|direct_way|devices|forked_call)",
     ),
     "deploy": (
         6_110,
-        r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/(stored|loaded)|codegen/passes/\w+_linalg",
+        r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/stored|codegen/passes/\w+_linalg",
     ),
     "models": (4_183, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (2_736, r"tools/"),

@@ -28,12 +28,11 @@ from ...codegen.ir.jax_compat import serialized_executable
 from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
-from ..executables.devices import find_device, platform_of
+from ..executables.devices import choose_device, find_device, is_synchronous, platform_of
 from ..executables.executable import Account, Executable
 from ..executables.policy import Bucket, Plan, Policies, PolicyArgument
 from ..executables.prepared import PreparedProgram, pending_size
 from ..executables.stored import Kept, Machine, Stored, key_of
-from ..executables.sync_client import choose_device, is_synchronous
 from ..function import Function
 from ..lowered.ahead import all_sizes, known_sizes
 from ..options import CompileOptions

@@ -38,8 +38,7 @@ import numpy as np
 
 from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
-from ..executables.loaded import LoadedExecutable
-from ..executables.sync_client import is_synchronous
+from ..executables.devices import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
 from .writer import not_a_scalar, not_an_array, write
 
@@ -124,7 +123,7 @@ def numpy_call(
         compiled: a `jax.stages.Compiled` of positional arguments, or a `LoadedExecutable`, on `device` alone.
         arguments: of the function made, which are the executable's.
         results: of the function made.
-        device: a CPU; calls on that of `sync_client` need no other thread.
+        device: a CPU; calls on that of `synchronous_device` need no other thread.
         otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
             shape; None for a caller that knows them to be arrays of those.
         single: whether the only result is returned alone; a tuple otherwise.
@@ -167,8 +166,7 @@ class _Writer:
         self.large = [] if direct_call is not None else large
         self.direct = None
         if not self.large and direct_call is None:
-            loaded = isinstance(compiled, LoadedExecutable)
-            self.direct = compiled.execution if loaded else direct_execution(compiled)
+            self.direct = getattr(compiled, "execution", None) or direct_execution(compiled)
         kept = range(len(self.operands)) if self.direct is None else self.direct.kept
         self.position = {number: position for position, number in enumerate(kept)}
         self.scope: dict[str, Any] = {"empty": np.empty, "readable": _readable}

@@ -33,9 +33,8 @@ from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
 from ..direct import blas, verdict
 from ..options import CpuOptions
-from .devices import compile_options, platform_of
+from .devices import choose_device, compile_options, is_synchronous, platform_of
 from .prepared import PreparedProgram
-from .sync_client import choose_device, is_synchronous
 
 OPS = 4000  # of a program: from there on the passes would cost more than is saved
 MANY = 100  # from which XLA may start so many kernels that calls with JAX arrays gain

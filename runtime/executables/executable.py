@@ -32,13 +32,12 @@ from ..calls.from_numpy import Due, Place, Ways, alone, numpy_call
 from ..direct.object_code import loading
 from ..options import CpuOptions, Numpy
 from ..transforms.callee import StaticModule
-from .devices import default_device, platform_of
+from .devices import default_device, is_synchronous, platform_of
 from .direct_way import DirectWay
 from .forked_call import once_within
 from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
-from .sync_client import is_synchronous
 
 if TYPE_CHECKING:
     from ..direct.call import DirectCall
@@ -131,8 +130,7 @@ class Executable:
         self.sizes = sizes
         self.account = account
         self.checks: tuple[CheckSpec, ...] = ()
-        self.call: Callable[..., Any] = self._first_call
-        self.call_unchecked: Callable[..., Any] = self._first_call
+        self.call, self.call_unchecked = Ways(self._first_call, self._first_call)
         self.jitted: Any = None
         self.short: dict[Any, Any] = {}
         self.ready = False
@@ -144,7 +142,7 @@ class Executable:
         self._lock = forks.lock()
         self._prepared = False
         self._check: Check
-        self._compiled: Callable[..., Any] | None = None
+        self._compiled: Ways | None = None
         self._direct: DirectWay | None = None
         self._needs_threads = True
 
@@ -193,7 +191,7 @@ class Executable:
         """Whether it runs in this process, which was forked; the first call says so within a time limit."""
         if not self.ready or not is_synchronous(self._device):
             return False
-        self.call, self.call_unchecked = (once_within(call) for call in (self.call, self.call_unchecked))
+        self.call, self.call_unchecked = once_within(self.call), once_within(self.call_unchecked)
         return True
 
     def stats(self, policy: str) -> ExecutableStats:
@@ -208,7 +206,7 @@ class Executable:
         if self._calls_host:
             return self._first_host_call(args)
         with self._compiling("compiling or first running"):
-            outputs = (self._compiled or self.compile_and_call)(*args)
+            outputs = (self.compile_and_call if self._compiled is None else self._compiled.run)(*args)
             self.ready = self._compiled is not None
         return outputs
 
@@ -244,10 +242,11 @@ class Executable:
         if any(isinstance(x, jax.core.Tracer) for x in args):
             return self._inline(args)
         with self._compiling("compiling"):
-            run = self._outside(lambda: self._compile(args))
+            ways = self._outside(lambda: self._compile(args))
             if not self.ready:
-                self.call, self.ready = run, True
-        return run(*args)
+                self._install(ways)
+                self.ready = True
+        return ways.run(*args)
 
     def compile_and_call(self, *args: Any) -> Any:
         """A call that compiles if need be; any call may take this way.
@@ -262,7 +261,7 @@ class Executable:
             return self._inline(args)
         if self._calls_host:
             return self._outside(lambda: self._first_host_call(args))
-        outputs = self._by_plan(lambda: self._compile(args)(*args))
+        outputs = self._by_plan(lambda: self._compile(args).run(*args))
         if self.call == self._first_call:
             self._settle()
         return outputs
@@ -270,7 +269,7 @@ class Executable:
     def _settle(self) -> None:
         """Calls take what has been compiled from now on, and may come to take a better way."""
         assert self._compiled is not None
-        self.call = self._compiled
+        self._install(self._compiled)
         if self._direct is not None:
             self._direct.begin()
 
@@ -338,19 +337,17 @@ class Executable:
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 
-    def _compile(self, args: Sequence[Any]) -> Callable[..., Any]:
+    def _compile(self, args: Sequence[Any]) -> Ways:
+        """What calls take; these are the arguments of the first one."""
         if self._compiled is None:
-            self._compiled = self._jitted(args)
+            jitted = self._jit()
+            if self._numpy is not None:
+                self._compiled = self._in_numpy(jitted, self._numpy, args)
+            elif self._calls_host:
+                self._compiled = _alike(self._calling_host(jitted, args))
+            else:
+                self._compiled, self.jitted = _alike(jitted), jitted
         return self._compiled
-
-    def _jitted(self, args: Sequence[Any]) -> Callable[..., Any]:
-        jitted = self._jit()
-        if self._numpy is not None:
-            return self._in_numpy(jitted, self._numpy, args)
-        if self._calls_host:
-            return self._calling_host(jitted, args)
-        self.call_unchecked = self.jitted = jitted
-        return jitted
 
     def _jit(self, *, keep_unused: bool = False) -> Any:
         """The program in a `jax.jit`, with its plan."""
@@ -409,24 +406,29 @@ class Executable:
             finally:
                 inside.now = False
 
-        run = self.call_unchecked = host.raising(finished)
-        return run
+        return host.raising(finished)
 
     # ---- NumPy arrays -----------------------------------------------------------------------------------------------
 
-    def _in_numpy(self, jitted: Any, numpy: Numpy, args: Sequence[Any]) -> Callable[..., Any]:
-        """From NumPy arrays to NumPy arrays; these are the arguments of the first call."""
+    def _in_numpy(self, jitted: Any, numpy: Numpy, args: Sequence[Any]) -> Ways:
+        """From NumPy arrays to NumPy arrays."""
         debugged: Any = jax.config
         if self._calls_host:  # what is below would call the executable in Python, which takes longer
-            return self._by_jax(self._calling_host(jitted, args), numpy, self.plan.places)
+            return _alike(self._by_jax(self._calling_host(jitted, args), numpy, self.plan.places))
         if not self._in_memory(self._device) or debugged.jax_debug_nans or debugged.jax_debug_infs:
-            return self._by_jax(jitted, numpy, self.plan.places)
+            return _alike(self._by_jax(jitted, numpy, self.plan.places))
         with loading() if self._options.direct and self.plan.direct else nullcontext():
             compiled = jitted.lower(*self._specs).compile()
         given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
-        taken = self._with_direct(compiled, given, results, ways, args)
-        self.call_unchecked = taken.trusting
-        return taken.run
+        if not self.plan.direct:
+            return ways()
+        size = len(self.plan.prepared.bytecode("cpu"))
+        way = DirectWay(self.name, compiled, given, results, ways, self._options, size, self._install)
+        if self._options.direct:  # insisted on
+            way.insist(args)
+            self._needs_threads = way.refused
+        self._direct = way
+        return way.ways
 
     def _in_memory(self, device: Any) -> bool:
         """Whether NumPy and XLA have the elements of arguments and results in the same form in the same memory."""
@@ -480,23 +482,8 @@ class Executable:
 
         return given, results, ways
 
-    # ---- the direct way ---------------------------------------------------------------------------------------------
-
-    def _with_direct(
-        self, compiled: Any, given: Sequence[Place], results: Sequence[Place], write: Any, args: Sequence[Any]
-    ) -> Ways:
-        """What takes the first calls, where the direct way may come later, or is insisted on."""
-        if not self.plan.direct:
-            return write()
-        size = len(self.plan.prepared.bytecode("cpu"))
-        way = DirectWay(self.name, compiled, given, results, write, self._options, size, self._install)
-        if self._options.direct:
-            way.insist(args)
-            self._needs_threads = way.refused
-        self._direct = way
-        return way.ways
-
     def _install(self, ways: Ways) -> None:
+        """Calls take these from now on."""
         self.call, self.call_unchecked = ways
         if self.ready:  # nobody knows it before
             self.account.changed()
@@ -513,8 +500,12 @@ class Executable:
             results = [x if number in numpy.results else np.array(x) for number, x in enumerate(found)]
             return results[0] if len(results) == 1 and not self.checks else tuple(results)
 
-        self.call_unchecked = by_jax
         return by_jax
+
+
+def _alike(run: Callable[..., Any]) -> Ways:
+    """One function for all calls."""
+    return Ways(run, run)
 
 
 def _primitive() -> Any:

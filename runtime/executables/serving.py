@@ -20,14 +20,13 @@ from ...codegen.signature import CheckSpec
 from ..calls.arguments import check_call, find_sizes, key_of, values_of
 from ..options import CompileOptions
 from .cache import Cache, Entry, Key
-from .devices import is_sharded
+from .devices import choose_device, is_sharded
 from .executable import Account, Executable
 from .padding import Adapter, exact_check, padded_check
 from .policy import Plan, Policies, above_bound, warn_of_recompilation, warn_of_refusal
 from .prepared import PreparedProgram, pending_size, prepare
 from .stats import Counter
 from .stored import Shelf, StoredExecutable
-from .sync_client import choose_device
 
 
 class Serving:

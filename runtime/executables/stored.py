@@ -26,15 +26,14 @@ from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
 from ..calls.from_numpy import Ways
 from ..options import CpuOptions, Numpy
-from .devices import default_device, platform_of
+from .devices import default_device, is_synchronous, platform_of
 from .direct_way import DirectWay
 from .executable import Account, Check, Executable, unpacked
-from .loaded import LoadedExecutable
 from .policy import Plan
 from .prepared import PreparedProgram
-from .sync_client import is_synchronous
 
 Shape = tuple[int, ...]
+Type = tuple[tuple[Any, ...], np.dtype[Any]]
 Key = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 
 
@@ -113,6 +112,53 @@ class Kept:
     lapack: bool
     notes: tuple[str, ...]
     data: bytes
+
+
+class LoadedExecutable:
+    """An executable that was loaded from bytes, on one device, as what calls use of a `jax.stages.Compiled`.
+
+    Args:
+        data: see `jax_compat.serialized_executable`.
+        arguments: shape and dtype of each; it has kept all of them.
+        results: shape and dtype of each.
+        device: where it runs.
+
+    Attributes:
+        args_info, out_info: types of arguments and results, with `shape` and `dtype` each.
+        execution: its own call.
+        size: bytes that it was loaded from.
+
+    Raises:
+        jax.errors.JaxRuntimeError: the runtime refuses it.
+        CompileError: this JAX does not load executables.
+    """
+
+    execution: jax_compat.Execution
+
+    def __init__(self, data: bytes, arguments: Sequence[Type], results: Sequence[Type], device: Any) -> None:
+        self.args_info = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments)
+        self.out_info = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results)
+        self.size = len(data)
+        self._device = device
+        try:
+            self._executable = jax_compat.loaded_executable(data, device)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CompileError(f"this JAX does not load it: {error}") from None
+        execution = jax_compat.loaded_execution(self._executable, len(arguments), results, device)
+        if execution is None:
+            raise CompileError("this JAX has no call of such executables")
+        self.execution = execution
+
+    def runtime_executable(self) -> Any:
+        """JAX's object."""
+        return self._executable
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        """The results for arrays of exactly its arguments' types, of NumPy or on the device."""
+        placed = [x if isinstance(x, jax.Array) else jax.device_put(x, self._device) for x in arrays]
+        results: list[Any] = self.execution.execute(placed).consume_with_handlers(self.execution.handlers)
+        self.execution.collect()
+        return results
 
 
 @dataclass
@@ -283,7 +329,7 @@ class StoredExecutable(Executable):
             return call
 
         taken = Ways(first(ways.run), first(ways.trusting))
-        self.call, self.call_unchecked = taken
+        self._install(taken)
 
     def _give_up(self, reason: str) -> None:
         """Leaves what was loaded, for a compile."""
@@ -292,7 +338,7 @@ class StoredExecutable(Executable):
                 return
             self._stored.refusal, self._stored.state = reason, f"compiled: {reason}"
             self._loaded, self.ready = None, False
-            self.call = self.call_unchecked = self._first_call
+            self._install(Ways(self._first_call, self._first_call))
         self._prepare_to_compile()
         self.account.changed()
 

@@ -38,9 +38,8 @@ from ...dialects.transforms.whole_numbers import taking_floats
 from ...dialects.walk import order
 from ..calls.path import TRACERS
 from ..calls.writer import not_an_array, write
-from ..executables.devices import default_device, find_device
+from ..executables.devices import choose_device, default_device, find_device
 from ..executables.forked_call import SECONDS, within
-from ..executables.sync_client import choose_device
 from ..function import Function
 from ..host import ResultShapeError
 from ..options import Numpy

@@ -1,7 +1,7 @@
 // What `runtime/direct` calls: sorts, and C functions over an executable's steps.
 //
 // Everything is made of 64-bit words that Python writes; the structs below name them. Python's side is `steps.py` and
-// `c_program.py`, in the same order.
+// `../c_function.py`, in the same order.
 #ifndef HLOGRAPH_NATIVE_H
 #define HLOGRAPH_NATIVE_H
 

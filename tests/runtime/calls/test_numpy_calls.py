@@ -15,7 +15,7 @@ from hlograph.codegen.ir.jax_compat import direct_execution, enable_x64
 from hlograph.runtime.calls import from_numpy
 from hlograph.runtime.calls.from_numpy import COPIED, STAGED, Place, alone, numpy_call
 from hlograph.runtime.calls.memory import aligned
-from hlograph.runtime.executables.sync_client import synchronous_device
+from hlograph.runtime.executables.devices import synchronous_device
 
 pytestmark = pytest.mark.skipif(synchronous_device() is None, reason="this jaxlib has no synchronous CPU client")
 

@@ -27,9 +27,9 @@ from kernels import small_call
 import hlograph
 from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.runtime.c_function import FORMS, CProgram, table
 from hlograph.runtime.calls import memory
 from hlograph.runtime.direct import call, object_code, steps, verdict
-from hlograph.runtime.direct.c_program import FORMS, CProgram, table
 from hlograph.runtime.direct.call import DirectCall, compare, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.object_code import FOLDER, DirectCallRefused

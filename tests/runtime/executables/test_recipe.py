@@ -18,7 +18,6 @@ from hlograph.codegen.passes import driver, optimize
 from hlograph.codegen.recipe import Recipe
 from hlograph.runtime.lowered.stages import Recorder
 from hlograph.runtime.transforms import primitive
-from hlograph.tools.stages import View, lower
 
 N = 5
 X = np.linspace(-2.0, 2.0, N)
@@ -105,7 +104,7 @@ def test_the_last_stage_is_what_a_call_compiles(options: dict[str, Any], put: li
 def test_explain_shows_what_a_call_compiles(policy: str, first: str, put: list[str], ran: list[str]) -> None:
     program().compile(policy=policy)(X)
     (called,), of_call = taken(put), taken(ran)
-    lowered = lower(program(), View(sizes={"n": N}), policy)
+    lowered = program().compile(policy=policy).lower(sizes={"n": N})
     assert taken(put) == [called]
     assert lowered.stages[-2].text.strip() == called
     assert lowered.stages[1].name == first

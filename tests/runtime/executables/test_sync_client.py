@@ -12,8 +12,8 @@ import pytest
 
 from hlograph.codegen import forks
 from hlograph.codegen.ir import jax_compat
-from hlograph.runtime.executables import sync_client
-from hlograph.runtime.executables.sync_client import is_synchronous, synchronous_device
+from hlograph.runtime.executables import devices
+from hlograph.runtime.executables.devices import is_synchronous, synchronous_device
 
 pytestmark = pytest.mark.optimized  # what XLA makes of a module
 
@@ -21,7 +21,7 @@ PRELUDE = """
 import os, sys, threading
 import jax, numpy as np
 from hlograph.runtime.calls.from_numpy import alone, numpy_call
-from hlograph.runtime.executables.sync_client import synchronous_device
+from hlograph.runtime.executables.devices import synchronous_device
 from hlograph.codegen.forks import was_forked
 
 jax.config.update("jax_enable_x64", True)
@@ -61,8 +61,8 @@ def test_there_is_one_device_for_all_threads(monkeypatch):
         def local_devices(self):
             return [self]
 
-    monkeypatch.setattr(sync_client, "_made", [])
-    monkeypatch.setattr(sync_client, "make_synchronous_cpu_client", lambda: made.append(Client()) or made[-1])
+    monkeypatch.setattr(devices, "_made", [])
+    monkeypatch.setattr(devices, "make_synchronous_cpu_client", lambda: made.append(Client()) or made[-1])
     start = threading.Barrier(8)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: (start.wait(10), synchronous_device())[1], range(8)))
@@ -85,7 +85,7 @@ def test_its_device_is_not_jax_s():
 def test_a_jaxlib_without_such_a_client(monkeypatch):
     from jax._src.lib import xla_client
 
-    monkeypatch.setattr(sync_client, "_made", [])
+    monkeypatch.setattr(devices, "_made", [])
     monkeypatch.setattr(xla_client, "make_cpu_client", lambda *, collectives=None: pytest.fail("made one"))
     assert jax_compat.make_synchronous_cpu_client() is None
     assert synchronous_device() is None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.runtime.executables.sync_client import synchronous_device
+from hlograph.runtime.executables.devices import synchronous_device
 
 NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
 KEPT = 1
