@@ -55,56 +55,6 @@ module @cheap {
 
 // -----
 
-// In an array that leaves the cache an exponential costs less than its stack; a sine does not. Only the carry's stack and
-// the sine's are left.
-// CHECK-LABEL: module @exponential
-// CHECK: [[F:%[^:]+]]:4 = stablehlo.while({{.*}}) : tensor<i32>, tensor<1x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>
-// CHECK: stablehlo.while({{.*}}) : tensor<i32>, tensor<1x64x256xf32>
-// CHECK: do {
-// CHECK: stablehlo.exponential
-module @exponential {
-  func.func @main(%h0: tensor<1x64x256xf32>, %w: tensor<1x64x256xf32>) -> (tensor<1x64x256xf32>, tensor<1x64x256xf32>) {
-    %c0 = stablehlo.constant dense<0> : tensor<i32>
-    %c1 = stablehlo.constant dense<1> : tensor<i32>
-    %c3 = stablehlo.constant dense<511> : tensor<i32>
-    %c4 = stablehlo.constant dense<512> : tensor<i32>
-    %zeros = stablehlo.constant dense<0.0> : tensor<512x64x256xf32>
-    %z = stablehlo.constant dense<0.0> : tensor<1x64x256xf32>
-    %f:5 = stablehlo.while(%i = %c0, %h = %h0, %s0 = %zeros, %s1 = %zeros, %s2 = %zeros) : tensor<i32>, tensor<1x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %e = stablehlo.exponential %h : tensor<1x64x256xf32>
-      %s = stablehlo.sine %h : tensor<1x64x256xf32>
-      %h1 = stablehlo.add %e, %s : tensor<1x64x256xf32>
-      %w0 = stablehlo.dynamic_update_slice %s0, %h, %i, %c0, %c0 : (tensor<512x64x256xf32>, tensor<1x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<512x64x256xf32>
-      %w1 = stablehlo.dynamic_update_slice %s1, %e, %i, %c0, %c0 : (tensor<512x64x256xf32>, tensor<1x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<512x64x256xf32>
-      %w2 = stablehlo.dynamic_update_slice %s2, %s, %i, %c0, %c0 : (tensor<512x64x256xf32>, tensor<1x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<512x64x256xf32>
-      %k = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %k, %h1, %w0, %w1, %w2 : tensor<i32>, tensor<1x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>, tensor<512x64x256xf32>
-    }
-    %b:2 = stablehlo.while(%j = %c0, %g = %z) : tensor<i32>, tensor<1x64x256xf32>
-    cond {
-      %p = stablehlo.compare LT, %j, %c4 : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %r = stablehlo.subtract %c3, %j : tensor<i32>
-      %l0 = stablehlo.dynamic_slice %f#2, %r, %c0, %c0, sizes = [1, 64, 256] : (tensor<512x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
-      %l1 = stablehlo.dynamic_slice %f#3, %r, %c0, %c0, sizes = [1, 64, 256] : (tensor<512x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
-      %l2 = stablehlo.dynamic_slice %f#4, %r, %c0, %c0, sizes = [1, 64, 256] : (tensor<512x64x256xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x64x256xf32>
-      %a = stablehlo.add %g, %l0 : tensor<1x64x256xf32>
-      %b = stablehlo.multiply %a, %l1 : tensor<1x64x256xf32>
-      %n = stablehlo.multiply %b, %l2 : tensor<1x64x256xf32>
-      %k = stablehlo.add %j, %c1 : tensor<i32>
-      stablehlo.return %k, %n : tensor<i32>, tensor<1x64x256xf32>
-    }
-    return %b#1, %f#1 : tensor<1x64x256xf32>, tensor<1x64x256xf32>
-  }
-}
-
-// -----
-
 // Nothing is done where sizes are not known.
 // CHECK-LABEL: module @dynamic
 // CHECK: [[F:%[^:]+]]:3 = stablehlo.while

@@ -150,6 +150,17 @@ def test_a_training_step_with_its_sum_in_the_loop(name: str):
         assert within_roundings(a, b)
 
 
+@pytest.mark.parametrize(("rows", "most"), [(2, 3), (64, 2)])
+def test_an_exponential_costs_less_than_a_stack_that_leaves_the_cache(rows: int, most: int):
+    """Kept are the state and the cosine; the exponential where that is cheap."""
+    steps, h = 512, np.ones((rows, 256), np.float32)
+
+    def loss(h: Any) -> Any:
+        return lax.scan(lambda h, _: (jnp.exp(h) * h + jnp.sin(h), None), h, None, length=steps)[0].sum()
+
+    assert len(stacks(with_less_saved(lowered(jax.grad(loss), h))[1], steps)) == most
+
+
 @pytest.mark.parametrize(
     "scan", [{"reverse": True}, {"unroll": 5}, {"unroll": 2}, {"reverse": True, "unroll": 2}], ids=str
 )
