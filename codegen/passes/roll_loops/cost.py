@@ -11,7 +11,6 @@ where each repetition has long arrays of its own among the arguments or the resu
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Sequence as List
 
 import numpy as np
@@ -55,7 +54,6 @@ def choose(plans: List[Plan], again: bool = False) -> list[str]:
     chosen = np.array([not reason for reason in reasons], bool)
     own = np.array([_units(plan) - loop * loops(plan) - REDUCE * len(plan.reduces) for plan in plans], np.int64)
     shared = _shared(plans)
-    moved = _moved(plans)
     while chosen.any():
         # What each of the chosen adds to the gain, the others given.
         inner = shared[:-1, :-1]
@@ -64,12 +62,13 @@ def choose(plans: List[Plan], again: bool = False) -> list[str]:
         gains = own - SINGLE * (apart.sum(axis=1) + alone + 2 * np.diag(inner))
         worst = int(np.argmin(np.where(chosen, gains, np.iinfo(np.int64).max)))
         if gains[worst] > 0:
-            heavy = [int(number) for number in np.flatnonzero(chosen) if moved(int(number), chosen) > LONG]
-            if not heavy:
+            weights = {number: _moved(plans, number, chosen) for number in np.flatnonzero(chosen).tolist()}
+            heavy = next((number for number, weight in weights.items() if weight > LONG), None)
+            if heavy is None:
                 break
-            chosen[heavy[0]] = False
-            reasons[heavy[0]] = (
-                f"{_block(plans[heavy[0]])}, but works on arrays of their own, {moved(heavy[0], chosen)} bytes of "
+            chosen[heavy] = False
+            reasons[heavy] = (
+                f"{_block(plans[heavy])}, but works on arrays of their own, {weights[heavy]} bytes of "
                 "them, which each call would have to join or to cut apart"
             )
             continue
@@ -131,51 +130,42 @@ def _shared(plans: List[Plan]) -> Array:
     if not plans:
         return np.zeros((1, 1), np.int64)
     sequence, count = plans[0].run.sequence, len(plans)
-    edges = np.array([place for plan in plans for place in (plan.run.start, plan.run.end)], np.int64)
-    names = np.array(sequence.snapshot.names)[sequence.ops]
+    run_of = np.full(len(sequence.ops), count)
+    for number, plan in enumerate(plans):
+        run_of[plan.run.start : plan.run.end] = number
     users = np.repeat(np.arange(len(sequence.ops)), np.diff(sequence.first))
     # A concatenation takes arrays as they are.
-    counted = (sequence.codes >= 0) & (names != "stablehlo.concatenate")[users]
-    codes = sequence.codes[counted]
-    within = [np.searchsorted(edges, places, side="right") for places in (codes // sequence.stride, users[counted])]
-    maker, reader = (np.where(place % 2 == 1, place // 2, count) for place in within)
-    different = (maker != reader) & ((maker < count) | (reader < count))
-    pairs = distinct((codes * (count + 1) + reader)[different])
-    found_reader, found_code = pairs % (count + 1), pairs // (count + 1)
-    place = np.searchsorted(edges, found_code // sequence.stride, side="right")
-    found_maker = np.where(place % 2 == 1, place // 2, count)
-    return np.bincount(found_maker * (count + 1) + found_reader, minlength=(count + 1) ** 2).reshape(
-        count + 1, count + 1
-    )
+    joins = np.array([name == "stablehlo.concatenate" for name in sequence.snapshot.names])[sequence.ops]
+    counted = (sequence.codes >= 0) & ~joins[users]
+    pairs = distinct(sequence.codes[counted] * (count + 1) + run_of[users[counted]])
+    readers, makers = pairs % (count + 1), run_of[pairs // (count + 1) // sequence.stride]
+    found = (makers * (count + 1) + readers)[makers != readers]
+    return np.bincount(found, minlength=(count + 1) ** 2).reshape(count + 1, count + 1)
 
 
-def _moved(plans: List[Plan]) -> Callable[[int, Array], int]:
+def _moved(plans: List[Plan], number: int, chosen: Array) -> int:
     """Bytes that are joined for a run, or cut out of its stacks, one value at a time, given which runs are chosen."""
-
-    def moved(number: int, chosen: Array) -> int:
-        run = plans[number].run
-        sequence, taken = run.sequence, run.sequence.snapshot
-        inside = np.zeros(len(sequence.ops), bool)
-        for plan, is_chosen in zip(plans, chosen.tolist(), strict=True):
-            inside[plan.run.start : plan.run.end] |= is_chosen or plan is plans[number]
-        total = 0
-        columns = {run.codes[:, slot].tobytes(): slot for slot in np.flatnonzero((run.lags < 0) & ~run.fixed).tolist()}
-        for slot in columns.values():
-            codes = run.codes[:, slot]
-            made = codes[codes >= 0] // sequence.stride
-            single = int((~inside[made]).sum()) + int(((codes < 0) & (-1 - codes < len(taken.arguments))).sum())
-            total += _some(single, taken.value(sequence.value_of(int(codes[0]))).type)
-        readers = np.repeat(np.arange(len(sequence.ops)), np.diff(sequence.first))
-        joins = np.array([name == "stablehlo.concatenate" for name in taken.names])[sequence.ops]
-        low, high = run.start * sequence.stride, run.end * sequence.stride
-        read = (sequence.codes >= low) & (sequence.codes < high) & ~inside[readers] & ~joins[readers]
-        results = (distinct(sequence.codes[read]) - low) % (run.period * sequence.stride)
-        for result, single in enumerate(np.bincount(results).tolist()):
-            if single:
-                total += _some(single, taken.value(sequence.value_of(low + result)).type)
-        return total
-
-    return moved
+    run = plans[number].run
+    sequence, taken = run.sequence, run.sequence.snapshot
+    inside = np.zeros(len(sequence.ops), bool)
+    for plan, is_chosen in zip(plans, chosen.tolist(), strict=True):
+        inside[plan.run.start : plan.run.end] |= is_chosen or plan is plans[number]
+    total = 0
+    columns = {run.codes[:, slot].tobytes(): slot for slot in np.flatnonzero((run.lags < 0) & ~run.fixed).tolist()}
+    for slot in columns.values():
+        codes = run.codes[:, slot]
+        made = codes[codes >= 0] // sequence.stride
+        single = int((~inside[made]).sum()) + int(((codes < 0) & (-1 - codes < len(taken.arguments))).sum())
+        total += _some(single, taken.value(sequence.value_of(int(codes[0]))).type)
+    readers = np.repeat(np.arange(len(sequence.ops)), np.diff(sequence.first))
+    joins = np.array([name == "stablehlo.concatenate" for name in taken.names])[sequence.ops]
+    low, high = run.start * sequence.stride, run.end * sequence.stride
+    read = (sequence.codes >= low) & (sequence.codes < high) & ~inside[readers] & ~joins[readers]
+    results = (distinct(sequence.codes[read]) - low) % (run.period * sequence.stride)
+    for result, single in enumerate(np.bincount(results).tolist()):
+        if single:
+            total += _some(single, taken.value(sequence.value_of(low + result)).type)
+    return total
 
 
 def _some(count: int, type_: ir.Type) -> int:
