@@ -9,9 +9,8 @@ something.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
 
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import inline_calls
@@ -20,7 +19,6 @@ from ..ir.walk import has_operations, walk
 from ..signature import forget_unused_counts
 from .registry import find, parse_spec, write_spec
 from .report import Report, Watch
-from .rewriting import Pass
 
 
 @dataclass(frozen=True)
@@ -84,109 +82,48 @@ def steps(
     module: ir.Module, specs: Sequence[str], *, detailed: bool = False, promising: bool = False
 ) -> Iterator[Step]:
     """As `run_all`, pass by pass; the module itself is ready when all have run."""
-    planned = [_Planned.of(spec) for spec in specs]
-    found = _Found(promising, detailed)
-    while planned:
-        count = next((n for n, each in enumerate(planned) if not each.how.on_loops), len(planned))
-        if count:
-            yield from _on_loops(module, planned[:count], found)
-        else:
-            count = 1
-            yield _run(module, planned[0], found)
-        del planned[:count]
-    if found.changed:
-        forget_unused_counts(module)
+    named = [parse_spec(spec) for spec in specs]
+    planned = [(write_spec(name, options), find(name), find(name).parse(options)) for name, options in named]
+    changed: set[str] = set()  # the passes that rewrote something
+    copy: ir.Module | None = None  # for passes on loops that follow each other
+    names: Set[str] = set()  # of the ops in the module; none where they are not known
 
-
-@dataclass(frozen=True)
-class _Planned:
-    """A pass and its options."""
-
-    spec: str
-    how: Pass
-    options: dict[str, Any]
-
-    @staticmethod
-    def of(spec: str) -> _Planned:
-        name, options = parse_spec(spec)
-        how = find(name)
-        return _Planned(write_spec(name, options), how, how.parse(options))
-
-
-class _Found:
-    """What is known of a module between passes.
-
-    Args:
-        promising: see `run_all`.
-        detailed: see `run_all`.
-
-    Attributes:
-        changed: the passes that rewrote something.
-    """
-
-    def __init__(self, promising: bool, detailed: bool) -> None:
-        self._promising, self.detailed = promising, detailed
-        self._names: Set[str] | None = None
-        self.changed: set[str] = set()
-
-    def start(self, module: ir.Module, planned: _Planned) -> bool:
-        """Whether a pass is started."""
-        if planned.options.get("after", "nothing") not in {"nothing", *self.changed}:
-            return False
-        wanted = planned.how.triggers if self._promising else None
-        if wanted is None:
-            return True
+    def has(wanted: Collection[str] | int) -> bool:
+        nonlocal names
         if isinstance(wanted, int):
-            return has_operations(module, wanted)
-        return not self.names(module).isdisjoint(wanted)
+            return has_operations(copy or module, wanted)
+        names = names or {op.name for op in walk(copy or module)}
+        return not names.isdisjoint(wanted)
 
-    def names(self, module: ir.Module) -> Set[str]:
-        """The names of the ops in the module."""
-        if self._names is None:
-            self._names = {op.name for op in walk(module)}
-        return self._names
-
-    def note(self, report: Report) -> None:
-        """Takes in what a pass has done."""
-        if report.changed:
-            self._names = None
-            self.changed.add(report.pass_name)
-
-
-def _run(module: ir.Module, planned: _Planned, found: _Found) -> Step:
-    if not found.start(module, planned):
-        return Step(planned.spec, module)
-    step = _started(module, planned, found)
-    if step.report is not None and step.report.changed:
-        verify(module, f"the result of pass {planned.how.name!r}")
-    return step
-
-
-def _on_loops(module: ir.Module, group: Sequence[_Planned], found: _Found) -> Iterator[Step]:
-    """Runs passes on loops in one copy of the module."""
-    copy: ir.Module | None = None
-    changed = []
-    for planned in group:
-        if not found.start(copy or module, planned):
-            yield Step(planned.spec, copy or module)
-            continue
-        if copy is None:
-            copy = clone_module(module)
-            if "func.call" in found.names(copy):
-                inline_calls(copy, all_of_them=False)
-            run_pipeline(copy, "canonicalize,cse,symbol-dce")
-        step = _started(copy, planned, found)
-        changed += [planned.how.name] if step.report is not None and step.report.changed else []
-        yield step if changed else Step(step.spec, module, step.report, step.seconds)
-    if copy is not None and changed:
-        verify(copy, f"the result of {', '.join(changed)}")
-        replace_body(module, copy)
-
-
-def _started(module: ir.Module, planned: _Planned, found: _Found) -> Step:
-    started = time.perf_counter()
-    report = Report(planned.how.name, found.detailed, silent=not (planned.how.on_loops or planned.how.reassociates))
-    with refusals(f"pass {planned.how.name!r}"):
-        planned.how.run(module, report, **planned.options)
-    found.note(report)
-    return Step(planned.spec, module, report, time.perf_counter() - started)
+    for number, (spec, how, options) in enumerate(planned):
+        wanted = how.triggers if promising else None
+        after = options.get("after", "nothing") in {"nothing", *changed}
+        if not after or not (wanted is None or has(wanted)):
+            yield Step(spec, copy or module)
+        else:
+            if how.on_loops and copy is None:
+                copy, on_copy = clone_module(module), list[str]()
+                if has({"func.call"}):
+                    inline_calls(copy, all_of_them=False)
+                run_pipeline(copy, "canonicalize,cse,symbol-dce")
+            current = copy or module
+            begin = time.perf_counter()
+            report = Report(how.name, detailed, silent=not (how.on_loops or how.reassociates))
+            with refusals(f"pass {how.name!r}"):
+                how.run(current, report, **options)
+            seconds = time.perf_counter() - begin
+            if report.changed:
+                names = set()
+                changed.add(how.name)
+                if copy is not None:
+                    on_copy.append(how.name)
+                else:
+                    verify(module, f"the result of pass {how.name!r}")
+            yield Step(spec, current if copy is None or on_copy else module, report, seconds)
+        if copy is not None and not (number + 1 < len(planned) and planned[number + 1][1].on_loops):
+            if on_copy:
+                verify(copy, f"the result of {', '.join(on_copy)}")
+                replace_body(module, copy)
+            copy = None
+    if changed:
+        forget_unused_counts(module)
