@@ -3,11 +3,12 @@
 A rule has a case `# CHECK-LABEL: module @Rule.static` or `.dynamic` (with `.what` behind it); what a few ops on sparse
 matrices are expanded to has one with `Sparse` before its name. That a case is what its name says is checked where it is
 printed (lit_tests/ops/common.py); which op the builder takes for a symbolic size is shown in lit_tests/builder. A
-scalar op's line `# CHECK-NEXT: Name: formula` is of both: it is printed only where they are the same. A padding rule
-has a line `# CHECK: op: ...`, or its op stands in a module with a label in one of lit_tests/passes/pad*. A pass of ours
-has lit_tests/passes/NAME.mlir (or .py, which prints modules), with others named NAME-*.mlir if it needs them, which run
-it on a module with symbolic sizes and on one without; simplify.mlir has functions `@NAME.what` for its rewrites.
-Passes that MLIR and StableHLO have are all run by lit_tests/passes/mlir_pipelines.mlir.
+scalar op's line `# CHECK-NEXT: Name: formula`, or its `Name=op` in a line of plain ones, is of both: it is printed only
+where they are the same. A padding rule has a line `# CHECK: op: ...`, or its op stands in a module with a label in one
+of lit_tests/passes/pad*. A pass of ours has lit_tests/passes/NAME.mlir (or .py, which prints modules), with others
+named NAME-*.mlir if it needs them, which run it on a module with symbolic sizes and on one without; simplify.mlir has
+functions `@NAME.what` for its rewrites. Passes that MLIR and StableHLO have are all run by
+lit_tests/passes/mlir_pipelines.mlir.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from hlograph.dialects.tensor.scalar import TABLE
 LIT = Path(__file__).resolve().parent.parent / "lit_tests"
 RULE_CASE = re.compile(r"^# CHECK-LABEL: module @(\w+)\.(static|dynamic)(?:\.\w+)*$", re.MULTILINE)
 SCALAR_CASE = re.compile(r"^# CHECK(?:-NEXT)?: (\w+)(?:\.\w+)*: \S", re.MULTILINE)
+PLAIN_CASES = re.compile(r"^# CHECK(?:-NEXT)?: plain, \w: (.+)$", re.MULTILINE)
 
 
 def ops_text(pattern: str = "*.py") -> str:
@@ -38,7 +40,8 @@ def ops_text(pattern: str = "*.py") -> str:
 
 def scalar_cases(text: str) -> set[str]:
     """The scalar ops that a lit file has a line of."""
-    return set(SCALAR_CASE.findall(text))
+    plain = {re.split(r"[.=]", entry)[0] for line in PLAIN_CASES.findall(text) for entry in line.split()}
+    return plain | set(SCALAR_CASE.findall(text))
 
 
 def without_case(names: Iterable[str], text: str) -> list[str]:
@@ -154,7 +157,7 @@ def test_a_missing_case_is_named(text, missing):
 
 
 def test_which_scalar_ops_a_lit_file_tests():
-    text = "# CHECK: Exp: exponential(x) : f64\n# CHECK-NEXT: Abs.uint8: x : ui8\n# Log: log(x) : f64\n# CHECK: Sin:\n"
+    text = "# CHECK: plain, E: Exp=exponential\n# CHECK-NEXT: Abs.uint8: x : ui8\n# Log: log(x) : f64\n# CHECK: Sin:\n"
     assert scalar_cases(text) == {"Exp", "Abs"}
 
 

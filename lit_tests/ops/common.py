@@ -1,4 +1,4 @@
-"""What the tests of lowering rules share: `show` prints a graph's module as terms, `show_scalar` a scalar op's formula.
+"""What the tests of lowering rules share: `show` prints a graph's module as terms, `scalar_formula` gives a scalar op's.
 
 A case's name is `Rule.static` or `Rule.dynamic`, with `.what` behind it where a rule has several. The name is a claim
 that is checked here: the graph holds an op that this rule lowers, and the module has symbolic sizes, or neither those
@@ -130,10 +130,10 @@ def this_or_another_release(module: Any, name: str, make: Callable[[], Any]) -> 
 # ---- scalar ops -------------------------------------------------------------------------------------------------------
 
 
-def show_scalar(op: Any, *dtypes: str, what: str = "") -> None:
-    """Prints `Name: formula : type` of a scalar op on vectors, with `.what` behind the name.
+def scalar_formula(op: Any, *dtypes: str, what: str = "") -> tuple[str, str]:
+    """The name of a scalar op, with `.what` behind it, and `formula : type` of it on vectors.
 
-    The line is of vectors of 4 elements and of an unknown number of them: they must give the same.
+    It is of vectors of 4 elements and of an unknown number of them: they must give the same.
     """
     variables = [pt.vector(name, dtype=dtype) for name, dtype in zip("xyzw", dtypes, strict=False)]
     node: Apply = Elemwise(op).make_node(*variables)
@@ -147,7 +147,7 @@ def show_scalar(op: Any, *dtypes: str, what: str = "") -> None:
         formulas.add(formula(program))
     if len(formulas) > 1:
         raise SystemExit(f"{name}: a static size and a symbolic one give {' and '.join(sorted(formulas))}")
-    print(f"{name}: {formulas.pop()}")
+    return name, formulas.pop()
 
 
 def formula(program: hlograph.Program) -> str:
