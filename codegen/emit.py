@@ -23,14 +23,7 @@ from .builder import BOOL, INT32, Builder, Check, Tensor
 from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
-from .errors import (
-    DemandKind,
-    GraphError,
-    LoweringError,
-    UnsupportedGraphError,
-    UnsupportedOpError,
-    demand_error,
-)
+from .errors import DemandKind, GraphError, LoweringError, UnsupportedGraphError, UnsupportedOpError, demand_error
 from .graph import Deferred, Graph, Lowering, Undeclared
 from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
 from .interrupts import collector_paused

@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -55,6 +55,18 @@ class Tensor:
     """
 
     __slots__ = ("_value", "builder", "dims", "dtype", "literal", "sizes", "uid")
+    # Operators: `elementwise` puts its functions here.
+    __add__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __radd__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __sub__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __rsub__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __mul__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __rmul__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __truediv__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __and__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __or__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __neg__: ClassVar[Callable[[Tensor], Tensor]]
+    __invert__: ClassVar[Callable[[Tensor], Tensor]]
 
     def __init__(
         self,

@@ -452,6 +452,21 @@ def reduce_precision(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tenso
     return x.builder.op("stablehlo.reduce_precision", [x], x.dims, x.dtype, attributes)
 
 
+for _operator, _function in {
+    "add": add,
+    "radd": add,
+    "sub": subtract,
+    "rsub": lambda x, other: subtract(other, x),
+    "mul": multiply,
+    "truediv": divide,
+    "and": and_,
+    "or": or_,
+    "neg": negate,
+    "invert": not_,
+}.items():
+    setattr(Tensor, f"__{_operator}__", _function)
+
+
 def full_like(x: Tensor, value: Any) -> Tensor:
     """A tensor of `x`'s shape and dtype that holds `value` everywhere."""
     return _stretch(x.builder.constant(np.asarray(value, x.dtype)), x.dims)

@@ -14,25 +14,7 @@ import numpy as np
 from .control import case, while_loop
 from .core import Tensor
 from .elementwise import abs as abs_
-from .elementwise import (
-    add,
-    and_,
-    ceil,
-    compare,
-    convert,
-    divide,
-    exponential,
-    full_like,
-    is_finite,
-    log,
-    maximum_,
-    multiply,
-    negate,
-    not_,
-    select,
-    sqrt,
-    subtract,
-)
+from .elementwise import add, ceil, compare, convert, exponential, full_like, is_finite, log, maximum_, select, sqrt
 from .linalg import lu, lu_solve, triangle, triangular_solve
 from .matrices import (
     adjoint,
@@ -80,16 +62,16 @@ def expm(a: Tensor) -> Tensor:
     bounds = _BOUNDS[real_dtype(a.dtype).name]
     size = reduce_monoid(total(abs_(a), -2), [a.ndim - 2], "maximum")
     size = select(is_finite(size), size, number(size, 0))
-    halvings = ceil(divide(log(maximum_(divide(size, bounds[-1][1]), 1)), float(np.log(2))))
-    factor = exponential(multiply(halvings, -float(np.log(2))))
-    scaled = multiply(a, over_batch(convert(factor, a.dtype), a))
+    halvings = ceil(log(maximum_(size / bounds[-1][1], 1)) / float(np.log(2)))
+    factor = exponential(halvings * -float(np.log(2)))
+    scaled = a * over_batch(convert(factor, a.dtype), a)
     largest = reduce_monoid(size, range(size.ndim), "maximum")
     place = builder.constant(0, INT32)
     for _, bound in bounds[:-1]:
-        place = add(place, convert(compare("GT", largest, bound), INT32))
+        place = place + convert(compare("GT", largest, bound), INT32)
     odd, even = case(place, [partial(_approximant, scaled, degree) for degree, _ in bounds])
-    factors, permutation = lu(subtract(even, odd))
-    return _squared(lu_solve(factors, permutation, add(even, odd)), halvings)
+    factors, permutation = lu(even - odd)
+    return _squared(lu_solve(factors, permutation, even + odd), halvings)
 
 
 def _coefficients(degree: int) -> list[float]:
@@ -99,7 +81,7 @@ def _coefficients(degree: int) -> list[float]:
 
 def _polynomial(powers: Sequence[Tensor], coefficients: Sequence[float]) -> Tensor:
     """The sum of matrices, each times a number."""
-    terms = [multiply(x, float(c)) for x, c in zip(powers, coefficients, strict=True)]
+    terms = [x * float(c) for x, c in zip(powers, coefficients, strict=True)]
     return reduce(add, terms)
 
 
@@ -111,8 +93,8 @@ def _approximant(a: Tensor, degree: int) -> list[Tensor]:
         powers.append(matmul(powers[-1], powers[1]))
     if degree == 13:
         low, high = powers, powers[1:]
-        odd = add(matmul(powers[3], _polynomial(high, b[9::2])), _polynomial(low, b[1:9:2]))
-        even = add(matmul(powers[3], _polynomial(high, b[8::2])), _polynomial(low, b[0:8:2]))
+        odd = matmul(powers[3], _polynomial(high, b[9::2])) + _polynomial(low, b[1:9:2])
+        even = matmul(powers[3], _polynomial(high, b[8::2])) + _polynomial(low, b[0:8:2])
     else:
         odd, even = _polynomial(powers, b[1::2]), _polynomial(powers, b[0::2])
     return [matmul(a, odd), even]
@@ -126,7 +108,7 @@ def _squared(a: Tensor, times: Tensor) -> Tensor:
 
     def square(count: Tensor, x: Tensor) -> list[Tensor]:
         going = over_batch(compare("LT", count_like(count), times), x)
-        return [add(count, 1), select(going, matmul(x, x), x)]
+        return [count + 1, select(going, matmul(x, x), x)]
 
     def count_like(count: Tensor) -> Tensor:
         return broadcast_in_dim(convert(count, times.dtype), times.dims, ())
@@ -150,11 +132,11 @@ def discrete_riccati(a: Tensor, b: Tensor, q: Tensor, r: Tensor) -> Tensor:
     eps = float(np.finfo(a.dtype).eps)
 
     def step(a: Tensor, g: Tensor, h: Tensor) -> list[Tensor]:
-        both = add(identity_like(a), matmul(g, h))
+        both = identity_like(a) + matmul(g, h)
         factors, order = lu(both)
         loop, gain = lu_solve(factors, order, a), lu_solve(factors, order, g)
         more = matmul(matmul(adjoint(a), h), loop)
-        return [matmul(a, loop), add(g, matmul(matmul(a, gain), adjoint(a))), add(h, more)]
+        return [matmul(a, loop), g + matmul(matmul(a, gain), adjoint(a)), h + more]
 
     def vanished(a: Tensor) -> Tensor:
         return compare("LE", reduce_monoid(abs_(a), [a.ndim - 2, a.ndim - 1], "maximum"), eps)
@@ -163,15 +145,15 @@ def discrete_riccati(a: Tensor, b: Tensor, q: Tensor, r: Tensor) -> Tensor:
         done = vanished(a)
         following = step(a, g, h)
         kept = [select(over_batch(done, old), old, new) for old, new in zip((a, g, h), following, strict=True)]
-        return [add(count, 1), *kept]
+        return [count + 1, *kept]
 
     def going(count: Tensor, a: Tensor, g: Tensor, h: Tensor) -> Tensor:
-        left = not_(vanished(a))
-        return and_(reduce_monoid(left, range(left.ndim), "or"), compare("LT", count, STEPS))
+        left = ~vanished(a)
+        return reduce_monoid(left, range(left.ndim), "or") & compare("LT", count, STEPS)
 
     _, a, _, h = while_loop([a.builder.constant(0, INT64), *start], going, body)
-    solution = multiply(add(h, adjoint(h)), number(h, 0.5))
-    return select(over_batch(and_(invertible, vanished(a)), h), solution, number(h, np.nan))
+    solution = (h + adjoint(h)) * number(h, 0.5)
+    return select(over_batch(invertible & vanished(a), h), solution, number(h, np.nan))
 
 
 def _solve(a: Tensor, b: Tensor) -> Tensor:
@@ -199,19 +181,19 @@ def _turn(a: Tensor) -> Tensor:
     first, right, left = diagonal_of(a), pick(a, above, -1), pick(a, below, -2)
     second = pick(spread(first, a, -1), below, -2)
     starts = compare("NE", left, zero)
-    half = multiply(subtract(first, second), number(a, 0.5))
-    offset = add(half, sqrt(add(multiply(half, half), multiply(left, right))))
+    half = (first - second) * number(a, 0.5)
+    offset = half + sqrt(half * half + left * right)
     top, low = abs_(offset), abs_(left)
-    length = sqrt(add(multiply(top, top), multiply(low, low)))
+    length = sqrt(top * top + low * low)
     length = convert(select(starts, length, number(length, 1)), a.dtype)
-    upper, lower = divide(offset, length), divide(left, length)
+    upper, lower = offset / length, left / length
     # The same of the block that ends at a row.
     ends = compare("NE", pick(a, below, -1), zero)
     previous = pick(spread(upper, a, -2), below, -1)
     own = select(starts, upper, select(ends, conjugate(previous), one))
     turn = select(on_diagonal(a), spread(own, a, -1), zero)
-    turn = select(and_(below, spread(starts, a, -2)), spread(lower, a, -2), turn)
-    return select(and_(above, spread(starts, a, -1)), spread(negate(conjugate(lower)), a, -1), turn)
+    turn = select(below & spread(starts, a, -2), spread(lower, a, -2), turn)
+    return select(above & spread(starts, a, -1), spread(-conjugate(lower), a, -1), turn)
 
 
 def triangular_sylvester(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
@@ -225,8 +207,8 @@ def triangular_sylvester(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
         column = pick(b, compare("EQ", of_b, k), -1)
         value = pick(column, compare("EQ", places(column, -1), k), -1)
         here = compare("EQ", columns, k)
-        side = subtract(as_column(pick(c, here, -1)), matmul(x, as_column(column)))
-        shifted = add(a, multiply(identity_like(a), over_batch(value, a)))
+        side = as_column(pick(c, here, -1)) - matmul(x, as_column(column))
+        shifted = a + identity_like(a) * over_batch(value, a)
         solved = triangular_solve(shifted, side, lower=False)
         return [select(here, spread(squeeze(solved, [solved.ndim - 1]), x, -1), x)]
 
@@ -249,22 +231,22 @@ def tridiagonal_lu(low: Tensor, main: Tensor, high: Tensor) -> list[Tensor]:
     builder.equate(high.dims[-1], size - 1, "the upper diagonal")
     low, high = (lengthened(x, size) for x in (low, high))
     numbers = places(main, -1)
-    pivots = add(convert(numbers, INT32), 1)
+    pivots = convert(numbers, INT32) + 1
 
     def body(k: Tensor, low: Tensor, main: Tensor, high: Tensor, higher: Tensor, pivots: Tensor) -> list[Tensor]:
-        here, after = (compare("EQ", numbers, place) for place in (k, add(k, 1)))
+        here, after = (compare("EQ", numbers, place) for place in (k, k + 1))
         pivot, under, beside = (pick(x, here, -1) for x in (main, low, high))
         next_main, next_high = pick(main, after, -1), pick(high, after, -1)
         exchanged = compare("LT", pivot_size(pivot), pivot_size(under))
         upper, lower = select(exchanged, under, pivot), select(exchanged, pivot, under)
         zero = number(upper, 0)
         singular = compare("EQ", upper, zero)
-        factor = select(singular, under, divide(lower, select(singular, number(upper, 1), upper)))
+        factor = select(singular, under, lower / select(singular, number(upper, 1), upper))
         right, below = select(exchanged, next_main, beside), select(exchanged, beside, next_main)
-        below = select(singular, next_main, subtract(below, multiply(factor, right)))
+        below = select(singular, next_main, below - factor * right)
         filled = select(exchanged, next_high, zero)
-        rest = select(exchanged, negate(multiply(factor, next_high)), next_high)
-        moved = add(pick(pivots, here, -1), convert(exchanged, INT32))
+        rest = select(exchanged, -(factor * next_high), next_high)
+        moved = pick(pivots, here, -1) + convert(exchanged, INT32)
         return [
             _put(low, here, factor),
             _put(_put(main, here, upper), after, below),
@@ -283,7 +265,7 @@ def tridiagonal_solve(
 ) -> Tensor:
     """x with `A x = b`, or with the transpose of A, from what `tridiagonal_lu(A)` gives."""
     size, numbers, rows = main.dims[-1], places(main, -1), places(b, -2)
-    kept = convert(compare("EQ", pivots, add(convert(numbers, INT32), 1)), INT32)
+    kept = convert(compare("EQ", pivots, convert(numbers, INT32) + 1), INT32)
     low, high = (lengthened(x, size) for x in (low, high))
     higher = lengthened(higher, size)
     last = b.builder.size(size - 1)
@@ -293,29 +275,29 @@ def tridiagonal_solve(
 
     def exchange(k: Tensor, x: Tensor) -> list[Tensor]:
         """Row k of the inverse of L, applied to the rows k and k + 1; or of its transpose."""
-        k = subtract(subtract(last, k), 1) if transposed else k
-        here, after = (compare("EQ", rows, place) for place in (k, add(k, 1)))
+        k = last - k - 1 if transposed else k
+        here, after = (compare("EQ", rows, place) for place in (k, k + 1))
         first, second = pick(x, here, -2), pick(x, after, -2)
         factor = over_batch(at(low, k), first)
         stays = over_batch(compare("NE", at(kept, k), number(kept, 0)), first)
         if transposed:
-            changed = subtract(first, multiply(factor, second))
+            changed = first - factor * second
             upper, lower = select(stays, changed, second), select(stays, second, changed)
         else:
             upper = select(stays, first, second)
-            lower = subtract(select(stays, second, first), multiply(factor, upper))
+            lower = select(stays, second, first) - factor * upper
         return [_put_row(_put_row(x, here, upper), after, lower)]
 
     def substitute(k: Tensor, x: Tensor) -> list[Tensor]:
         """Row k of the inverse of U, from the last one up; or of its transpose, from the first one down."""
-        k = k if transposed else subtract(last, k)
+        k = k if transposed else last - k
         here = compare("EQ", rows, k)
         side = pick(x, here, -2)
         for diagonal, distance in ((high, 1), (higher, 2)):
-            place = subtract(k, distance) if transposed else add(k, distance)
+            place = k - distance if transposed else k + distance
             factor = over_batch(at(diagonal, place if transposed else k), side)
-            side = subtract(side, multiply(factor, pick(x, compare("EQ", rows, place), -2)))
-        return [_put_row(x, here, divide(side, over_batch(at(main, k), side)))]
+            side = side - factor * pick(x, compare("EQ", rows, place), -2)
+        return [_put_row(x, here, side / over_batch(at(main, k), side))]
 
     if transposed:
         return steps(size - 1, steps(size, [b], substitute), exchange)[0]

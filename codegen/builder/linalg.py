@@ -20,22 +20,7 @@ from ..dims import Dim, minimum
 from .control import call, custom_call, while_loop
 from .core import Tensor
 from .elementwise import abs as abs_
-from .elementwise import (
-    add,
-    and_,
-    compare,
-    convert,
-    divide,
-    imag,
-    multiply,
-    negate,
-    not_,
-    or_,
-    select,
-    sign,
-    sqrt,
-    subtract,
-)
+from .elementwise import compare, convert, imag, select, sign, sqrt
 from .indexing import take_elements
 from .matrices import (
     adjoint,
@@ -90,7 +75,7 @@ def triangle(a: Tensor, *, lower: bool, diagonal: int = 0) -> Tensor:
     rank = a.ndim
     rows = iota(a.builder, a.dims[-2:], 0, INT64)
     columns = iota(a.builder, a.dims[-2:], 1, INT64)
-    shifted = add(rows, diagonal) if diagonal else rows
+    shifted = rows + diagonal if diagonal else rows
     keep = compare("GE" if lower else "LE", shifted, columns)
     keep = broadcast_in_dim(keep, a.dims, (rank - 2, rank - 1))
     return select(keep, a, a.builder.constant(np.zeros((), a.dtype)))
@@ -196,10 +181,10 @@ def _lu(a: Tensor, *, pivots: bool = False) -> list[Tensor]:
             order = exchanged(order, k, pivot_row, -1)
         column, row = pick(matrix, at_column, -1), pick(matrix, compare("EQ", rows, k), -2)
         pivot = over_batch(pick(row, compare("EQ", of_columns, k), -1), column)
-        usable = and_(compare("GT", of_rows, k), compare("NE", pivot, zero))
-        multipliers = select(usable, divide(column, pivot), zero)
+        usable = compare("GT", of_rows, k) & compare("NE", pivot, zero)
+        multipliers = select(usable, column / pivot, zero)
         later = select(compare("GT", of_columns, k), row, zero)
-        replaced = and_(at_column, spread(usable, a, -1))
+        replaced = at_column & spread(usable, a, -1)
         return [select(replaced, spread(multipliers, a, -1), minus_outer(matrix, multipliers, later)), order]
 
     first = iota(a.builder, turns.dims if pivots else a.dims[:-1], a.ndim - 2, INT32)
@@ -227,7 +212,7 @@ def permutation_sign(permutation: Tensor, dtype: DType) -> Tensor:
     left = broadcast_in_dim(permutation, dims, range(rank))
     right = broadcast_in_dim(permutation, dims, [*range(rank - 1), rank])
     before = compare("LT", iota(builder, dims, rank - 1, INT64), iota(builder, dims, rank, INT64))
-    inverted = and_(before, compare("GT", left, right))
+    inverted = before & compare("GT", left, right)
     # A product, not a parity by `xor`, for which XLA:GPU has no all-reduce where the matrix is divided among devices.
     signs = select(inverted, builder.constant(np.array(-1, dtype)), builder.constant(np.array(1, dtype)))
     return reduce_monoid(signs, (rank - 1, rank), "multiply")
@@ -298,12 +283,12 @@ def _reflection(column: Tensor, k: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     length = norm(select(compare("GE", rows, k), column, zero), -1)
     done = reduce_monoid(compare("EQ", rest, zero), [rest.ndim - 1], "and")
     if alpha.dtype.kind == "c":
-        done = and_(done, compare("EQ", imag(alpha), 0))
-    left = convert(select(compare("LT", real_part(alpha), 0), length, negate(length)), alpha.dtype)
+        done = done & compare("EQ", imag(alpha), 0)
+    left = convert(select(compare("LT", real_part(alpha), 0), length, -length), alpha.dtype)
     safe = select(done, number(alpha, 1), left)
-    tau = select(done, zero, divide(subtract(safe, alpha), safe))
-    scale = select(done, number(alpha, 1), subtract(alpha, safe))
-    vector = select(here, number(column, 1), divide(rest, spread(scale, column, -1)))
+    tau = select(done, zero, (safe - alpha) / safe)
+    scale = select(done, number(alpha, 1), alpha - safe)
+    vector = select(here, number(column, 1), rest / spread(scale, column, -1))
     return vector, tau, select(done, alpha, left)
 
 
@@ -325,11 +310,11 @@ def factors(a: Tensor, *, pivot: bool = False) -> list[Tensor]:
         here = compare("EQ", columns, step)
         vector, tau, left = _reflection(pick(matrix, here, -1), step)
         kept = compare("LE", columns, step)
-        row = total(multiply(spread(conjugate(vector), matrix, -1), matrix), -2)
-        row = multiply(spread(conjugate(tau), row, -1), row)
+        row = total(spread(conjugate(vector), matrix, -1) * matrix, -2)
+        row = spread(conjugate(tau), row, -1) * row
         applied = select(kept, matrix, minus_outer(matrix, vector, row))
         column = select(compare("EQ", places(vector, -1), step), spread(left, vector, -1), vector)
-        replaced = and_(here, compare("GE", rows, step))
+        replaced = here & compare("GE", rows, step)
         matrix = select(replaced, spread(column, matrix, -1), applied)
         return [matrix, select(compare("EQ", numbers, step), spread(tau, taus, -1), taus), *order]
 
@@ -339,7 +324,7 @@ def factors(a: Tensor, *, pivot: bool = False) -> list[Tensor]:
 def _longest(matrix: Tensor, step: Tensor, scale: Tensor) -> Tensor:
     """The first of the columns from `step` on that are longest in the rows from `step` on: (...), int64."""
     zero = number(scale, 0)
-    scaled = divide(abs_(matrix), broadcast_in_dim(scale, matrix.dims, range(scale.ndim)))
+    scaled = abs_(matrix) / broadcast_in_dim(scale, matrix.dims, range(scale.ndim))
     lengths = total(select(compare("GE", places(matrix, -2), step), squares(scaled), zero), -2)
     behind = compare("GE", places(lengths, -1), step)
     return arg_reduce(select(behind, lengths, number(lengths, -1)), lengths.ndim - 1, "maximum")
@@ -351,13 +336,13 @@ def product(a: Tensor, taus: Tensor) -> Tensor:
     last = a.builder.size(taus.dims[-1] - 1)
 
     def body(step: Tensor, product: Tensor) -> list[Tensor]:
-        k = subtract(last, step)
-        below = and_(compare("EQ", columns, k), compare("GT", rows, k))
+        k = last - step
+        below = compare("EQ", columns, k) & compare("GT", rows, k)
         vector = pick(a, below, -1)
         vector = select(compare("EQ", places(vector, -1), k), number(vector, 1), vector)
         tau = pick(taus, compare("EQ", numbers, k), -1)
-        row = total(multiply(spread(conjugate(vector), product, -1), product), -2)
-        return [minus_outer(product, vector, multiply(spread(tau, row, -1), row))]
+        row = total(spread(conjugate(vector), product, -1) * product, -2)
+        return [minus_outer(product, vector, spread(tau, row, -1) * row)]
 
     return steps(taus.dims[-1], [identity_like(a)], body)[0]
 
@@ -405,10 +390,10 @@ def _rotated(a: Tensor, *right: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
         which they are not where it holds NaN.
     """
     builder, scale = a.builder, magnitude(a, [-2, -1])
-    columns = divide(a, over_batch(convert(scale, a.dtype), a))
+    columns = a / over_batch(convert(scale, a.dtype), a)
 
     def unfinished(columns: Tensor) -> Tensor:
-        found = not_(_orthogonal(columns, 2))
+        found = ~_orthogonal(columns, 2)
         return reduce_monoid(found, range(found.ndim), "or")
 
     def turn(which: Tensor, columns: Tensor, *right: Tensor) -> list[Tensor]:
@@ -417,10 +402,10 @@ def _rotated(a: Tensor, *right: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
 
     def sweep(count: Tensor, _: Tensor, *values: Tensor) -> list[Tensor]:
         turned = steps(a.dims[-1], values, turn)
-        return [add(count, 1), unfinished(turned[0]), *turned]
+        return [count + 1, unfinished(turned[0]), *turned]
 
     def more(count: Tensor, going: Tensor, *_: Tensor) -> Tensor:
-        return and_(going, compare("LT", count, SWEEPS))
+        return going & compare("LT", count, SWEEPS)
 
     carries = [builder.constant(0, INT64), unfinished(columns), columns, *right]
     _, _, *turned = while_loop(carries, more, sweep)
@@ -432,25 +417,25 @@ def _rotations(gram: Tensor, turn: Tensor) -> Tensor:
 
     It is one only if both columns of a pair are turned by the same angle: what rounding left unequal is made equal.
     """
-    gram = multiply(add(gram, adjoint(gram)), number(gram, 0.5))
-    both = add(places(gram, -2), places(gram, -1))
-    paired = or_(compare("EQ", both, turn), compare("EQ", both, add(turn, gram.builder.size(gram.dims[-1]))))
-    pairs = and_(paired, not_(on_diagonal(gram)))
+    gram = (gram + adjoint(gram)) * number(gram, 0.5)
+    both = places(gram, -2) + places(gram, -1)
+    paired = compare("EQ", both, turn) | compare("EQ", both, turn + gram.builder.size(gram.dims[-1]))
+    pairs = paired & ~on_diagonal(gram)
     own = real_part(diagonal_of(gram))
     other = pick(spread(own, gram, -1), pairs, -2)
     size = abs_(pick(gram, pairs, -2))
     one, zero = number(own, 1), number(own, 0)
     idle = compare("EQ", size, zero)
     safe = select(idle, one, size)
-    angle = divide(subtract(other, own), add(safe, safe))
+    angle = (other - own) / (safe + safe)
     partner = pick(places(gram, -2), pairs, -2)
     side = select(compare("LT", places(own, -1), partner), one, number(own, -1))
     side = select(compare("EQ", angle, zero), side, sign(angle))
-    tangent = divide(side, add(abs_(angle), sqrt(add(multiply(angle, angle), one))))
+    tangent = side / (abs_(angle) + sqrt(angle * angle + one))
     tangent = select(idle, zero, tangent)
-    cosine = divide(one, sqrt(add(multiply(tangent, tangent), one)))
-    factor = convert(negate(divide(multiply(cosine, tangent), safe)), gram.dtype)
-    across = multiply(gram, spread(factor, gram, -2))
+    cosine = one / sqrt(tangent * tangent + one)
+    factor = convert(-(cosine * tangent / safe), gram.dtype)
+    across = gram * spread(factor, gram, -2)
     zeros = number(gram, 0)
     return select(pairs, across, select(on_diagonal(gram), spread(convert(cosine, gram.dtype), gram, -2), zeros))
 
@@ -462,13 +447,13 @@ def _orthogonal(columns: Tensor, times: float) -> Tensor:
     """
     gram, eps = matmul(adjoint(columns), columns), np.finfo(real_dtype(columns.dtype)).eps
     lengths = real_part(diagonal_of(gram))
-    tiny = compare("LE", lengths, spread(multiply(total(lengths, -1), float(eps**2)), lengths, -1))
+    tiny = compare("LE", lengths, spread(total(lengths, -1) * float(eps**2), lengths, -1))
     rows = convert(columns.builder.size(columns.dims[-2]), lengths.dtype)
-    allowed = multiply(outer(lengths, lengths, gram), multiply(rows, float((times * eps) ** 2)))
+    allowed = outer(lengths, lengths, gram) * (rows * float((times * eps) ** 2))
     small = compare("LE", squares(gram), allowed)
-    passed = or_(or_(small, on_diagonal(gram)), or_(spread(tiny, gram, -1), spread(tiny, gram, -2)))
+    passed = small | on_diagonal(gram) | (spread(tiny, gram, -1) | spread(tiny, gram, -2))
     finite = compare("LT", total(lengths, -1), np.inf)
-    return and_(reduce_monoid(passed, [gram.ndim - 2, gram.ndim - 1], "and"), finite)
+    return reduce_monoid(passed, [gram.ndim - 2, gram.ndim - 1], "and") & finite
 
 
 def _nan_unless(good: Tensor, x: Tensor) -> Tensor:
@@ -491,15 +476,15 @@ def _eigh(a: Tensor) -> list[Tensor]:
     """Its diagonal raised until all eigenvalues are positive, a matrix has its eigenvectors for singular vectors."""
     strict = triangle(a, lower=True, diagonal=-1)
     diagonal = select(on_diagonal(a), convert(real_part(a), a.dtype), number(a, 0))
-    whole = add(add(strict, adjoint(strict)), diagonal)
+    whole = strict + adjoint(strict) + diagonal
     scale = magnitude(whole, [-2, -1])
-    whole = divide(whole, over_batch(convert(scale, a.dtype), whole))
+    whole = whole / over_batch(convert(scale, a.dtype), whole)
     bound = reduce_monoid(total(abs_(whole), -1), [a.ndim - 2], "maximum")
-    raised = over_batch(convert(add(bound, bound), a.dtype), whole)
-    (_, vectors), _, good = _rotated(add(whole, multiply(identity_like(a), raised)), identity_like(a))
-    values = total(real_part(multiply(conjugate(vectors), matmul(whole, vectors))), -2)
+    raised = over_batch(convert(bound + bound, a.dtype), whole)
+    (_, vectors), _, good = _rotated(whole + identity_like(a) * raised, identity_like(a))
+    values = total(real_part(conjugate(vectors) * matmul(whole, vectors)), -2)
     vectors = _sorted_columns(vectors, values, "LT")
-    values = multiply(_sorted(values, "LT"), spread(scale, values, -1))
+    values = _sorted(values, "LT") * spread(scale, values, -1)
     return [_nan_unless(good, vectors), _nan_unless(good, values)]
 
 
@@ -508,7 +493,7 @@ def _singular_values(a: Tensor) -> list[Tensor]:
     (columns,), scale, good = _rotated(a)
     lengths = _sorted(sqrt(total(squares(columns), -2)), "GT")
     values = slice_axis(lengths, lengths.ndim - 1, 0, rank_of(a))
-    return [_nan_unless(good, multiply(values, spread(scale, values, -1)))]
+    return [_nan_unless(good, values * spread(scale, values, -1))]
 
 
 def _svd(a: Tensor, complete: bool) -> list[Tensor]:
@@ -527,10 +512,10 @@ def _svd(a: Tensor, complete: bool) -> list[Tensor]:
     values = slice_axis(abs_(signed), signed.ndim - 1, 0, k)
     signed = slice_axis(signed, signed.ndim - 1, 0, left.dims[-1])
     flipped = convert(compare("LT", signed, 0), signed.dtype)
-    left = multiply(left, spread(convert(subtract(1, add(flipped, flipped)), a.dtype), left, -2))
+    left = left * spread(convert(1 - (flipped + flipped), a.dtype), left, -2)
     left, right = (_sorted_columns(x, lengthened(values, x.dims[-1], -1), "GT") for x in (left, right))
     right = right if complete else slice_axis(right, a.ndim - 1, 0, k)
-    values = multiply(_sorted(values, "GT"), spread(scale, values, -1))
+    values = _sorted(values, "GT") * spread(scale, values, -1)
     return [_nan_unless(good, x) for x in (left, values, adjoint(right))]
 
 

@@ -14,7 +14,7 @@ from ..dims import Dim
 from .control import while_loop
 from .core import Builder, Tensor
 from .elementwise import abs as abs_
-from .elementwise import add, compare, conj, convert, divide, imag, multiply, real, select, sqrt, subtract
+from .elementwise import compare, conj, convert, imag, real, select, sqrt
 from .reduce import dot_general, reduce_monoid
 from .shape import broadcast_in_dim, expand_dims, iota, pad, transpose
 from .types import INT64, Dims, DType
@@ -52,7 +52,7 @@ def real_part(a: Tensor) -> Tensor:
 
 def pivot_size(x: Tensor) -> Tensor:
     """What LAPACK compares pivots by: |x|, or |re x| + |im x|."""
-    return add(abs_(real(x)), abs_(imag(x))) if x.dtype.kind == "c" else abs_(x)
+    return abs_(real(x)) + abs_(imag(x)) if x.dtype.kind == "c" else abs_(x)
 
 
 def spread(x: Tensor, like: Tensor, axis: int) -> Tensor:
@@ -99,7 +99,7 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
 def on_diagonal(like: Tensor, diagonal: int = 0) -> Tensor:
     """The mask of a diagonal, that many above the main one."""
     rows = places(like, -2)
-    return compare("EQ", add(rows, diagonal) if diagonal else rows, places(like, -1))
+    return compare("EQ", rows + diagonal if diagonal else rows, places(like, -1))
 
 
 def identity_like(a: Tensor) -> Tensor:
@@ -129,7 +129,7 @@ def steps(count: Dim, carries: Sequence[Tensor], body: Callable[..., Sequence[Te
     start, end = builder.constant(0, np.int64), builder.size(count)
 
     def step(k: Tensor, *values: Tensor) -> list[Tensor]:
-        return [add(k, 1), *body(k, *values)]
+        return [k + 1, *body(k, *values)]
 
     return while_loop([start, *carries], lambda k, *_: compare("LT", k, end), step)[1:]
 
@@ -148,21 +148,21 @@ def magnitude(x: Tensor, axes: Sequence[int]) -> Tensor:
 def squares(x: Tensor) -> Tensor:
     """The squared absolute value of each element."""
     size = abs_(x)
-    return multiply(size, size)
+    return size * size
 
 
 def norm(x: Tensor, axis: int) -> Tensor:
     """The Euclidean norm along an axis, counted from the end, without overflow on the way."""
     scale = magnitude(x, [axis])
-    scaled = divide(abs_(x), spread(scale, x, axis))
-    return multiply(scale, sqrt(total(multiply(scaled, scaled), axis)))
+    scaled = abs_(x) / spread(scale, x, axis)
+    return scale * sqrt(total(scaled * scaled, axis))
 
 
 def outer(column: Tensor, row: Tensor, like: Tensor) -> Tensor:
     """The product of a column and a row, as a matrix of the shape of `like`."""
-    return multiply(spread(column, like, -1), spread(row, like, -2))
+    return spread(column, like, -1) * spread(row, like, -2)
 
 
 def minus_outer(a: Tensor, column: Tensor, row: Tensor) -> Tensor:
     """`a` less the product of a column and a row."""
-    return subtract(a, outer(column, row, a))
+    return a - outer(column, row, a)

@@ -19,22 +19,18 @@ from . import matrices
 from .control import custom_call
 from .core import Tensor
 from .elementwise import (
-    add,
     clamp,
     compare,
     complex,
     convert,
     cosine,
-    divide,
     full_like,
     maximum_,
     minimum_,
-    multiply,
     real,
     remainder,
     select,
     sine,
-    subtract,
 )
 from .indexing import take
 from .reduce import dot_general
@@ -98,8 +94,8 @@ def _both_halves(x: Tensor, length: int, size: Tensor) -> Tensor:
     axis, half = x.ndim - 1, x.dims[-1]
     assert type(half) is int
     places = iota(x.builder, (length,), 0, INT64)
-    second = compare("GT", multiply(places, 2), size)
-    source = clamp(0, select(second, subtract(size, places), places), half - 1)
+    second = compare("GT", places * 2, size)
+    source = clamp(0, select(second, size - places, places), half - 1)
     found = take(x, source, axis)
     return select(broadcast_in_dim(second, found.dims, (axis,)), matrices.conjugate(found), found)
 
@@ -120,22 +116,22 @@ def of_some(x: Tensor, size: Tensor, *, inverse: bool) -> Tensor:
     places = iota(x.builder, (length,), 0, INT64)
     near = broadcast_in_dim(_chirp(x, places, size, backward=inverse), x.dims, (axis,))
     there = iota(x.builder, (long,), 0, INT64)
-    distance = minimum_(there, subtract(long, there))
+    distance = minimum_(there, long - there)
     far = _chirp(x, distance, size, backward=not inverse)
     far = fft(select(compare("LT", distance, size), far, full_like(far, 0)), "FFT", (long,))
     high = [0] * axis + [long - length]
-    spread = fft(pad(multiply(x, near), x.builder.constant(0, x.dtype), [0] * x.ndim, high), "FFT", (long,))
-    product = fft(multiply(spread, broadcast_in_dim(far, spread.dims, (axis,))), "IFFT", (long,))
-    found = multiply(slice_axis(product, axis, 0, length), near)
-    return divide(found, convert(size, x.dtype)) if inverse else found
+    spread = fft(pad(x * near, x.builder.constant(0, x.dtype), [0] * x.ndim, high), "FFT", (long,))
+    product = fft(spread * broadcast_in_dim(far, spread.dims, (axis,)), "IFFT", (long,))
+    found = slice_axis(product, axis, 0, length) * near
+    return found / convert(size, x.dtype) if inverse else found
 
 
 def _chirp(x: Tensor, places: Tensor, size: Tensor, *, backward: bool) -> Tensor:
     """exp(-i pi j^2 / size), or its conjugate; j^2 is reduced exactly."""
     dtype = matrices.real_dtype(x.dtype)
-    whole = multiply(maximum_(size, 1), 2)
-    turns = divide(convert(remainder(multiply(places, places), whole), dtype), convert(whole, dtype))
-    angle = multiply(turns, (2 if backward else -2) * math.pi)
+    whole = maximum_(size, 1) * 2
+    turns = convert(remainder(places * places, whole), dtype) / convert(whole, dtype)
+    angle = turns * ((2 if backward else -2) * math.pi)
     return complex(cosine(angle), sine(angle))
 
 
@@ -202,6 +198,6 @@ def _by_patches(x: Tensor, kernel: Tensor, padding: Sequence[Dim], places: Seque
     patches = pad(x, builder.constant(0, x.dtype), [0, *padding], [0, *padding])
     for number, (count, length) in enumerate(zip(places, kernel.dims[1:], strict=True)):
         start, offset = (iota(builder, (count, length), axis, INT64) for axis in (0, 1))
-        patches = take(patches, add(start, offset), 1 + 2 * number)
+        patches = take(patches, start + offset, 1 + 2 * number)
     seen = range(2, patches.ndim, 2)
     return dot_general(patches, kernel, contracting=(list(seen), list(range(1, kernel.ndim))), batching=([0], [0]))

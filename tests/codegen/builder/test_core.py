@@ -122,6 +122,16 @@ def test_size_arithmetic_follows_pythons_floor():
         assert found[7:] == ([5 // k_value, 5 % k_value, -2 // k_value, -2 % k_value] if k_value else [0] * 4)
 
 
+def test_handles_have_operators():
+    build = Build(VECTOR, VECTOR)
+    x, y = build.args
+    a, b = np.array([1.0, -2.0, 3.0, 4.0]), np.array([2.0, 5.0, -1.0, 4.0])
+    larger, small = hlo.compare("GT", x, y), hlo.compare("LT", x, 3.0)
+    found = build.run(2 * x - y / 4 + (1 - -x) + 1, ~larger & small | larger, arrays=[a, b])
+    np.testing.assert_array_equal(found[0], 2 * a - b / 4 + (1 + a) + 1)
+    np.testing.assert_array_equal(found[1], ~(a > b) & (a < 3) | (a > b))
+
+
 def test_integer_scalars_stay_dimensions():
     build = Build(((N,), F64))
     (x,) = build.args
