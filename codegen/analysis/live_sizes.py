@@ -126,8 +126,8 @@ class LiveSizes:
 
     def _fits(self, element: Element, found: Dim) -> bool:
         """Whether an integer's type has all values that it may have, so that it does not wrap around."""
-        limits, low, high = limits_at(element), self.least(found), self.greatest(found)
-        return limits is not None and low is not None and high is not None and limits[0] <= low and high <= limits[1]
+        limits = limits_at(element)
+        return limits is not None and self.at_most(limits[0], found) and self.at_most(found, limits[1])
 
     def _given(self, element: Element) -> Dim | None:
         """What an element is that is not computed."""
@@ -161,22 +161,14 @@ class LiveSizes:
         return a // b if name == "stablehlo.divide" else a % b
 
 
-def _minimum(known: Sequence[Dim]) -> Dim:
-    return dimension.minimum(*known)
-
-
-def _maximum(known: Sequence[Dim]) -> Dim:
-    return dimension.maximum(*known)
-
-
 _ARITHMETIC: Mapping[str, Callable[[list[Dim]], Dim]] = {
     "stablehlo.negate": lambda known: -known[0],
     "stablehlo.add": lambda known: known[0] + known[1],
     "stablehlo.subtract": lambda known: known[0] - known[1],
     "stablehlo.multiply": lambda known: known[0] * known[1],
-    "stablehlo.minimum": _minimum,
-    "stablehlo.maximum": _maximum,
-    "stablehlo.clamp": lambda known: _minimum([_maximum(known[:2]), known[2]]),
+    "stablehlo.minimum": lambda known: dimension.minimum(*known),
+    "stablehlo.maximum": lambda known: dimension.maximum(*known),
+    "stablehlo.clamp": lambda known: dimension.minimum(dimension.maximum(*known[:2]), known[2]),
 }
 _DIVISIONS = frozenset({"stablehlo.divide", "stablehlo.remainder"})
 _MOVING = frozenset(f"stablehlo.{name}" for name in ("convert", "reshape", "slice", "concatenate", "broadcast_in_dim"))
@@ -377,18 +369,11 @@ class _OpenSizes(LiveSizes):
 
     def _padded(self, op: ir.Operation) -> Known:
         shape = self.shape(op.operands[0])
-        amounts: list[Sequence[Dim | None]] = [
-            integers(op, name) if op.name == "stablehlo.pad" else self._vector(value, len(shape))
-            for name, value in zip(
-                ("edge_padding_low", "edge_padding_high", "interior_padding"),
-                op.operands[2:] if op.name == "stablehlo.dynamic_pad" else [op.operands[0]] * 3,
-                strict=True,
-            )
-        ]
-        return tuple(
-            _sum([size, low, high]) if between == 0 else None
-            for size, low, high, between in zip(shape, *amounts, strict=True)
-        )
+        amounts: list[Sequence[Dim | None]] = [self._vector(value, len(shape)) for value in op.operands[2:]]
+        if op.name == "stablehlo.pad":
+            amounts = [integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+        sizes = zip(shape, *amounts, strict=True)
+        return tuple(_sum([size, low, high]) if between == 0 else None for size, low, high, between in sizes)
 
     def _vector(self, value: ir.Value, count: int) -> Known:
         return tuple(self.element(value, place) for place in range(count))

@@ -17,7 +17,7 @@ decide are dimension expressions; what is said of places holds at every call. No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,7 +27,8 @@ from ..ir.kinds import MIRRORED, direction_of
 from ..ir.refused import Refused, needed, require
 from ..ir.values import owner, shape_of, users
 from ..ir.walk import returned_by, terminator
-from .live_sizes import Element, LiveSizes, limits_at, limits_of
+from ..ir.while_ops import argument_number, increment, invariants
+from .live_sizes import Element, LiveSizes, limits_of
 
 
 @dataclass(frozen=True)
@@ -161,11 +162,8 @@ class Loop:
         """
         require(op.name == "stablehlo.while", f"{op.name} is not a stablehlo.while")
         condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
-        returned = returned_by(body)
-        arguments = list(body.arguments)
-        invariants = frozenset(place for place, value in enumerate(returned) if value == arguments[place])
-        loop = Loop(op, condition, body, 0, 0, 0, invariants)
-        loop.counter, loop.trip_count = count_steps(op, invariants, loop.sizes)
+        loop = Loop(op, condition, body, 0, 0, 0, invariants(op))
+        loop.counter, loop.trip_count = _count_steps(op, loop.sizes)
         most = loop.sizes.greatest(loop.trip_count)
         loop.most = needed(most, "the number of its steps is not known: it has no upper bound")
         return loop
@@ -338,10 +336,6 @@ class _Places(LiveSizes):
         rest = affine_of(b - a)
         return rest is not None and self._loop.sizes.at_most(0, rest.bounds(self._loop.trip_count)[0])
 
-    def _fits(self, element: Element, found: Dim) -> bool:
-        limits = limits_at(element)
-        return limits is not None and self.at_most(limits[0], found) and self.at_most(found, limits[1])
-
     def _given(self, element: Element) -> Dim | None:
         value, place = element
         loop = self._loop
@@ -397,30 +391,6 @@ class _Places(LiveSizes):
 # ---- how often the body runs ---------------------------------------------------------------------------------------
 
 
-def argument_number(block: ir.Block, value: ir.Value) -> int | None:
-    """Which of a block's arguments a value is."""
-    if isinstance(value.owner, ir.Block) and value.owner == block:
-        return ir.BlockArgument(value).arg_number
-    return None
-
-
-def increment(value: ir.Value, argument: ir.Value, integer: Callable[[ir.Value], Dim | None]) -> int | None:
-    """How much a carry grows at every step, if that is a constant."""
-    op = owner(value)
-    if op is None or op.name not in ("stablehlo.add", "stablehlo.subtract"):
-        return None
-    lhs, rhs = op.operands
-    if lhs == argument:
-        step = integer(rhs)
-    elif rhs == argument and op.name == "stablehlo.add":
-        step = integer(lhs)
-    else:
-        return None
-    if not isinstance(step, int):
-        return None
-    return step if op.name == "stablehlo.add" else -step
-
-
 @dataclass(frozen=True)
 class Counter:
     """A loop's counter: `start, start + step, ...` for as long as `counter direction limit` holds.
@@ -436,19 +406,18 @@ class Counter:
     direction: str
 
 
-def counter_of(op: ir.Operation, invariants: Collection[int], dim: Callable[[ir.Value], Dim | None]) -> Counter:
+def counter_of(op: ir.Operation, dim: Callable[[ir.Value], Dim | None]) -> Counter:
     """The counter of a `stablehlo.while`.
 
     Args:
         op: the loop.
-        invariants: carries that every step returns as they are.
         dim: what an integer scalar is as a size, None where that is not known.
 
     Raises:
         Refused: the condition is not a comparison of a counter with a constant or a size.
     """
     condition, body = (region.blocks[0] for region in op.regions)
-    test = owner(returned_by(condition)[0])
+    same, test = invariants(op), owner(returned_by(condition)[0])
     if test is None or test.name != "stablehlo.compare":
         raise Refused(f"{_UNKNOWN}its condition is not a comparison of a counter with a constant")
 
@@ -456,15 +425,15 @@ def counter_of(op: ir.Operation, invariants: Collection[int], dim: Callable[[ir.
         carry = argument_number(block, value)
         if carry is None:
             return dim(value)
-        return dim(op.operands[carry]) if carry in invariants else None
+        return dim(op.operands[carry]) if carry in same else None
 
     lhs, rhs = test.operands
     direction = direction_of(test)
     counter, limit = argument_number(condition, lhs), integer(condition, rhs)
-    if counter is None or counter in invariants or limit is None:
+    if counter is None or counter in same or limit is None:
         direction = MIRRORED[direction]
         counter, limit = argument_number(condition, rhs), integer(condition, lhs)
-    if counter is None or counter in invariants or limit is None or limits_of(condition.arguments[counter]) is None:
+    if counter is None or counter in same or limit is None or limits_of(condition.arguments[counter]) is None:
         raise Refused(f"{_UNKNOWN}its condition does not compare a counter with a constant or a size")
     start = dim(op.operands[counter])
     if start is None:
@@ -477,17 +446,9 @@ def counter_of(op: ir.Operation, invariants: Collection[int], dim: Callable[[ir.
 _UNKNOWN = "the number of its steps is not known: "
 
 
-def count_steps(op: ir.Operation, invariants: Collection[int], sizes: LiveSizes) -> tuple[int, Dim]:
-    """The counter's carry, and how often the body runs.
-
-    Args:
-        op, invariants: see `counter_of`.
-        sizes: the live sizes of its function.
-
-    Raises:
-        Refused: that is not known.
-    """
-    found = counter_of(op, invariants, sizes.dim)
+def _count_steps(op: ir.Operation, sizes: LiveSizes) -> tuple[int, Dim]:
+    """The counter's carry, and how often the body runs; raises `Refused` where that is not known."""
+    found = counter_of(op, sizes.dim)
     count = _steps(found.start, found.limit, found.step, found.direction, sizes)
     if count is None:
         raise Refused(f"{_UNKNOWN}its counter never reaches its limit")

@@ -1,4 +1,4 @@
-"""`stablehlo.while`: counted loops, sums over their steps, and loops built again with other carries.
+"""`stablehlo.while`: counted loops, sums over their steps, what carries do, and loops built again with others.
 
 In: carries, and what makes a step's values. Out: loops at the current place, or before the one that they follow.
 Decision to know: `rebuild_while` copies the blocks, and may put other values in place of carries; `add_carries` and
@@ -107,6 +107,39 @@ def _rounded_off(x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
     own = stablehlo.subtract(total, x)
     rest = stablehlo.subtract(x, stablehlo.subtract(total, own))
     return stablehlo.add(rest, stablehlo.subtract(y, own))
+
+
+# ---- what carries do -----------------------------------------------------------------------------------------------
+
+
+def invariants(loop: ir.Operation) -> frozenset[int]:
+    """The carries that every step returns as they are."""
+    body = loop.regions[1].blocks[0]
+    return frozenset(k for k, value in enumerate(terminator(body).operands) if value == body.arguments[k])
+
+
+def argument_number(block: ir.Block, value: ir.Value) -> int | None:
+    """Which of a block's arguments a value is."""
+    if isinstance(value.owner, ir.Block) and value.owner == block:
+        return ir.BlockArgument(value).arg_number
+    return None
+
+
+def increment(value: ir.Value, argument: ir.Value, integer: Callable[[ir.Value], object]) -> int | None:
+    """How much a carry grows at every step, if that is a constant."""
+    op = owner(value)
+    if op is None or op.name not in ("stablehlo.add", "stablehlo.subtract"):
+        return None
+    lhs, rhs = op.operands
+    if lhs == argument:
+        step = integer(rhs)
+    elif rhs == argument and op.name == "stablehlo.add":
+        step = integer(lhs)
+    else:
+        return None
+    if not isinstance(step, int):
+        return None
+    return step if op.name == "stablehlo.add" else -step
 
 
 # ---- loops with other carries -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from ..functions import add_function, call
 from ..kinds import direction_of, identity
 from ..values import constant, dtype_of, owner, sizes_of, users
 from ..walk import free_symbol, returned_by, symbol_of, terminator
+from ..while_ops import increment, invariants
 from .batcher import CONTROL, Batcher, Row, captured, only_grows
 
 Flags = list[bool]
@@ -45,7 +46,8 @@ def _spread(batcher: Batcher, block: ir.Block, known: Mapping[ir.Value, bool]) -
             break
         if op.name == "stablehlo.while":
             carried, apart = _carried(batcher, op, [has(value) for value in op.operands], each)
-            found = [flag or (apart and not same) for flag, same in zip(carried, _passed_on(op), strict=True)]
+            same = invariants(op)
+            found = [flag or (apart and place not in same) for place, flag in enumerate(carried)]
         elif op.name == "stablehlo.get_dimension_size":
             found = [False]
         elif op.name in ("stablehlo.if", "stablehlo.case"):
@@ -74,12 +76,6 @@ def _of_branches(batcher: Batcher, op: ir.Operation, apart: bool, outside: Mappi
     return [apart or any(flags) for flags in zip(*found, strict=True)]
 
 
-def _passed_on(op: ir.Operation) -> Flags:
-    """For each carry whether every step passes it on as it is."""
-    body = op.regions[1].blocks[0]
-    return [x == y for x, y in zip(terminator(body).operands, body.arguments, strict=True)]
-
-
 # ---- loops -----------------------------------------------------------------------------------------------------
 
 
@@ -92,7 +88,7 @@ class _Loop:
     Attributes:
         carries: initial values, those of the copies behind the others.
         each: whether a carry has the axis in the body.
-        same: whether a carry is passed on as it is.
+        same: the carries that are passed on as they are.
         totals: the carries that are sums over the rows.
         copied: the carries of which there are copies.
     """
@@ -102,7 +98,7 @@ class _Loop:
         self.condition, self.body = (region.blocks[0] for region in op.regions)
         starts = batcher.rows_of(op)
         each, self.apart = _carried(batcher, op, [row.each for row in starts], {})
-        self.same = _passed_on(op)
+        self.same = invariants(op)
         self.totals = frozenset(
             place
             for place, result in enumerate(op.results)
@@ -112,7 +108,7 @@ class _Loop:
         self.copied = [
             place
             for place, result in enumerate(op.results)
-            if self.apart and not (each[place] or self.same[place]) and users(result)
+            if self.apart and not (each[place] or place in self.same) and users(result)
         ]
         self.carries = self.values(starts)
         self.carries += [batcher.full(Row(self.carries[place], False)) for place in self.copied]
@@ -139,7 +135,7 @@ class _Loop:
         batcher.active = outer
         if mask is not None:
             for place, (old, value) in enumerate(zip(values, new, strict=False)):
-                if self.each[place] and not self.same[place]:
+                if self.each[place] and place not in self.same:
                     new[place] = _kept(batcher, mask, old, value)
             for place, old in zip(self.copied, values[count:], strict=True):
                 new.append(batcher.where(mask, batcher.full(Row(new[place], False)), old))
@@ -222,12 +218,12 @@ def _counter(batcher: Batcher, loop: _Loop) -> _Counter | None:
         index, limit = limit, index
     places: dict[ir.Value, int] = {value: place for place, value in enumerate(condition.arguments)}
     place = places.get(index)
-    step = None if place is None else _increment(body, place)
+    step = None if place is None else increment(returned_by(body)[place], body.arguments[place], _integer)
     if direction not in ("LT", "GT") or place is None or loop.each[place] or step is None or step < 1:
         return None
     names: list[ir.Value] = []
     if limit in places:
-        if not loop.same[places[limit]]:
+        if places[limit] not in loop.same:
             return None
         names = [body.arguments[places[limit]]]
         limit = loop.op.operands[places[limit]]
@@ -237,13 +233,8 @@ def _counter(batcher: Batcher, loop: _Loop) -> _Counter | None:
     return _Counter(place, limit, _differences(loop, place, [*names, limit]) if step == 1 else [])
 
 
-def _increment(body: ir.Block, place: int) -> int | None:
-    """By what a carry grows in each step; None where it does something else."""
-    op, argument = owner(returned_by(body)[place]), body.arguments[place]
-    if op is None or op.name != "stablehlo.add" or op.block != body or argument not in op.operands:
-        return None
-    left, right = op.operands
-    found = constant(right if left == argument else left)
+def _integer(value: ir.Value) -> int | None:
+    found = constant(value)
     return None if found is None or found.ndim or found.dtype.kind not in "iu" else int(found)
 
 

@@ -24,7 +24,6 @@ from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from ...ir.refused import Refused
 from ...ir.values import constant
-from ...ir.walk import returned_by
 from .facts import Fact
 
 Dims: TypeAlias = "tuple[Dim, ...]"
@@ -207,8 +206,6 @@ class Range:
 
 def counter(env: Mapping[ir.Value, Live], operation: ir.Operation) -> tuple[int, Range] | None:
     """Which carry of a `while` is its counter, and its range in the body; `env` has the values outside of it."""
-    body = operation.regions[1].blocks[0]
-    same = [place for place, value in enumerate(returned_by(body)) if value == body.arguments[place]]
 
     def dim(value: ir.Value) -> Dim | None:
         known, number = env.get(value), constant(value)
@@ -217,7 +214,7 @@ def counter(env: Mapping[ir.Value, Live], operation: ir.Operation) -> tuple[int,
         return None if known is None or known.dims else _size(known.tensor)
 
     try:
-        found = counter_of(operation, same, dim)
+        found = counter_of(operation, dim)
     except Refused:
         return None
     if found.direction != "LT" or found.step < 1:
