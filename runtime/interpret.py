@@ -74,7 +74,6 @@ def interpret(program: Program, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...
 def _evaluate(static: Program, values: Sequence[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], ...]:
     module = static.copy_module()
     _refuse_unknown(module)
-    _refuse_empty_convolutions(module)
     _copy_scattered(module)
     _fill_empty_dots(module)
     results, checks = static.signature.results, static.signature.checks
@@ -98,28 +97,20 @@ def _complex(real: np.ndarray[Any, Any], imag: np.ndarray[Any, Any]) -> np.ndarr
     return whole
 
 
-# What the interpreter does not know. It would end the process.
+# What the interpreter does not know, ops of several devices among it. It would end the process.
 _UNKNOWN = frozenset(
     f"stablehlo.{name}"
     for name in (
         *("all_gather", "all_reduce", "all_to_all", "collective_broadcast", "collective_permute", "partition_id"),
-        *("reduce_scatter", "replica_id"),  # ops of several devices
-        "batch_norm_grad",
-        "batch_norm_inference",
-        "batch_norm_training",
-        "cholesky",
-        "custom_call",
-        "dynamic_conv",
-        "einsum",
-        "rng",
-        "rng_bit_generator",
-        "set_dimension_size",
+        *("reduce_scatter", "replica_id", "batch_norm_grad", "batch_norm_inference", "batch_norm_training", "cholesky"),
+        *("custom_call", "dynamic_conv", "einsum", "rng", "rng_bit_generator", "set_dimension_size"),
         "triangular_solve",
     )
 )
 
 
 def _refuse_unknown(module: ir.Module) -> None:
+    unknown = set()
     for op in walk(module):
         if call_target(op) == NO_FORM:
             name = ir.StringAttr(ir.DictAttr(op.attributes["backend_config"])["name"]).value
@@ -127,36 +118,28 @@ def _refuse_unknown(module: ir.Module) -> None:
                 f"{name} is a library's and has no portable form, which the reference interpreter could run; run the "
                 "program compiled instead"
             )
-    unknown = sorted({op.name for op in walk(module) if op.name in _UNKNOWN or op.name.startswith("chlo.")})
+        if op.name in _UNKNOWN or op.name.startswith("chlo."):
+            unknown.add(op.name)
+        elif op.name == "stablehlo.convolution" and _is_empty(op):  # which would end the process too (jaxlib 0.10)
+            unknown.add("a convolution of empty arrays")
     if unknown:
         raise UnsupportedGraphError(
-            f"the reference interpreter does not know {', '.join(unknown)}; run the program compiled instead"
+            f"the reference interpreter does not know {', '.join(sorted(unknown))}; run the program compiled instead"
         )
 
 
-def _refuse_empty_convolutions(module: ir.Module) -> None:
-    """The interpreter ends the process on a convolution of nothing (jaxlib 0.10)."""
-    for operation in walk(module):
-        if operation.name == "stablehlo.convolution" and any(
-            0 in ir.RankedTensorType(value.type).shape for value in operation.operands
-        ):
-            raise UnsupportedGraphError(
-                "the reference interpreter does not know a convolution of empty arrays; run the program compiled "
-                "instead"
-            )
+def _is_empty(op: ir.Operation) -> bool:
+    return any(0 in ir.RankedTensorType(value.type).shape for value in op.operands)
 
 
 def _fill_empty_dots(module: ir.Module) -> None:
     """Writes products over no elements as zeros: the interpreter ends the process on them (jaxlib 0.10)."""
     for operation in walk(module):
-        if operation.name != "stablehlo.dot_general":
-            continue
-        if all(0 not in ir.RankedTensorType(value.type).shape for value in operation.operands):
-            continue
-        result = operation.results[0]
-        with operation.location, ir.InsertionPoint(operation):
-            result.replace_all_uses_with(ops.full_like(result, 0))
-        operation.erase()
+        if operation.name == "stablehlo.dot_general" and _is_empty(operation):
+            result = operation.results[0]
+            with operation.location, ir.InsertionPoint(operation):
+                result.replace_all_uses_with(ops.full_like(result, 0))
+            operation.erase()
 
 
 def _copy_scattered(module: ir.Module) -> None:

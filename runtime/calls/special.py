@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import numpy as np
@@ -23,22 +23,14 @@ from ...codegen.ir.types import numpy_dtype
 from ...codegen.ir.walk import location_text, main_function, terminator
 from ...codegen.program import Program
 from ..transforms.callee import StaticModule
-from ..transforms.derived import Transformable
 from ..transforms.primitive import call
 from .arguments import key_of
 
 _KINDS = {"nan": np.isnan, "inf": np.isinf}
 
 
-class Debuggable(Transformable, Protocol):
-    """A `Function`."""
-
-    @property
-    def needs_x64(self) -> bool: ...
-
-
-def debugged(function: Debuggable, args: Sequence[Any], error: FloatingPointError) -> Any:
-    """A call in which JAX has found what it was asked to look for.
+def debugged(function: Any, args: Sequence[Any], error: FloatingPointError) -> Any:
+    """A call of a `Function` in which JAX has found what it was asked to look for.
 
     Returns:
         The results, where only their padding has it.

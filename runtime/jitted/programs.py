@@ -108,9 +108,9 @@ class Programs:
         self._traces_of: Counter[Key] = Counter()
 
     @property
-    def device(self) -> Any:
-        """Where they run; None for JAX's default device."""
-        return self.options.device
+    def target(self) -> str | None:
+        """The platform that they are for; None for JAX's default device's."""
+        return None if self.options.device is None else platform_of(self.options.device)
 
     @property
     def numpy(self) -> bool:
@@ -120,7 +120,7 @@ class Programs:
     @property
     def planned(self) -> bool:
         """Whether executables have a plan for CPU."""
-        return not self.options.cpu.plain and platform_of(self.device) == "cpu"
+        return not self.options.cpu.plain and platform_of(self.options.device) == "cpu"
 
     @property
     def needed(self) -> bool:
@@ -160,17 +160,14 @@ class Programs:
         try:
             if not is_named(specs):
                 return Variant((), self._make_static(call, specs))
-            self._count_trace()
+            with self._lock:
+                self.traces += 1
             traced = self.trace(call, specs, sizes)
-            return Variant(traced.guards, (traced, self._compile(traced.program)))
+            return Variant(traced.guards, (traced, Function(traced.program, self.options)))
         except (GraphError, DeviceError):
             raise
         except HlographError as error:
             return Variant(getattr(error, "guards", ()), error)
-
-    def _count_trace(self) -> None:
-        with self._lock:
-            self.traces += 1
 
     def _warn_of_traces(self, variants: Sequence[Variant]) -> None:
         lines = Counter(guard.where for variant in variants for guard in variant.guards)
@@ -185,17 +182,19 @@ class Programs:
 
     def _make_static(self, call: Call, specs: dict[str, Any]) -> tuple[Traced, Function] | None:
         try:
-            traced = trace(call.function, specs, name=self.name, platform=self._target(), wanted=self._worth_lowering)
+            traced = trace(call.function, specs, name=self.name, platform=self.target, wanted=self._worth_lowering)
         except NotWanted:
             return None
         program = traced.program
         changed = program.optimize_own(self.options.passes)
-        needs_options = compile_options(program, self.device) is not None  # jax.jit takes none where it is nested
-        needs_passes = any(program.find(bug.endangered) for bug in bugs_of(platform_of(self.device)))
+        # jax.jit takes none where it is nested.
+        needs_options = compile_options(program, self.options.device) is not None
+        needs_passes = any(program.find(bug.endangered) for bug in bugs_of(platform_of(self.options.device)))
         if not (changed or needs_options or needs_passes or self.numpy or (self.planned and cpu_plan.pays(program))):
             return None
-        self._count_trace()
-        return traced, self._compile(program)
+        with self._lock:
+            self.traces += 1
+        return traced, Function(program, self.options)
 
     def _worth_lowering(self, jaxpr: Any) -> bool:
         """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
@@ -203,7 +202,7 @@ class Programs:
             return False
         if self.numpy and self.planned:
             return True
-        if platform_of(self.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
+        if platform_of(self.options.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
             return True
         if largest(jaxpr.jaxpr) >= reduce_in_blocks.ELEMENTS:
             return True
@@ -220,15 +219,9 @@ class Programs:
             specs,
             name=self.name,
             constraints=self.constraints,
-            platform=self._target(),
+            platform=self.target,
             sizes=sizes,
         )
-
-    def _target(self) -> str | None:
-        return None if self.device is None else platform_of(self.device)
-
-    def _compile(self, program: Program) -> Function:
-        return Function(program, self.options)
 
     @property
     def functions(self) -> list[Function]:
