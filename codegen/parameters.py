@@ -28,13 +28,10 @@ import numpy as np
 from . import signature as signatures
 from .errors import GraphError
 from .inputs import fresh
-from .ir.attributes import constant_attribute, large_value
 from .ir.bindings import ir, run_pipeline
 from .ir.functions import inline_calls
 from .ir.ops import constant, tensor_type
-from .ir.types import static_bytes
-from .ir.values import ancestors
-from .ir.walk import main_function, walk
+from .ir.values import ancestors, constant_attribute, large_value, main_function, static_bytes, walk
 from .signature import Argument
 
 Array = np.ndarray[Any, Any]

@@ -24,7 +24,7 @@ from .interrupts import collector_paused
 from .ir.bindings import ir
 from .ir.host_calls import HostCall
 from .ir.modules import clone_bytes, clone_module, to_bytecode, verify
-from .ir.walk import main_function, module_name, op_counts
+from .ir.values import main_function, module_name, op_counts
 from .parameters import Parameter
 from .renamed import missing, renamed_options
 from .signature import Signature

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
-from .ir.walk import walk
+from .ir.values import walk
 from .passes.driver import run_watched
 from .passes.registry import write_spec
 from .passes.report import Report, Watch

@@ -33,10 +33,8 @@ from . import dims as dimension
 from .constraints import Constraint, Constraints
 from .dims import Dim, parse
 from .errors import ArtifactError
-from .ir.attributes import PREFIX, attributes_of
 from .ir.bindings import ir
-from .ir.types import numpy_dtype
-from .ir.walk import main_function, walk
+from .ir.values import PREFIX, attributes_of, main_function, numpy_dtype, walk
 
 LIVE = "hlograph.live"
 _PLATFORMS = "hlograph.platforms"

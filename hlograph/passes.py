@@ -11,9 +11,6 @@ here, and what they take, stay as they are as long as `API` does; see docs/versi
 """
 
 from .codegen.ir import ops as ops
-from .codegen.ir.attributes import attributes_of as attributes_of
-from .codegen.ir.attributes import integers as integers
-from .codegen.ir.attributes import text_attribute as text_attribute
 from .codegen.ir.bindings import chlo as chlo
 from .codegen.ir.bindings import func as func
 from .codegen.ir.bindings import ir as ir
@@ -26,17 +23,20 @@ from .codegen.ir.ops import full_like as full_like
 from .codegen.ir.refused import Refused as Refused
 from .codegen.ir.refused import require as require
 from .codegen.ir.values import ancestors as ancestors
+from .codegen.ir.values import attributes_of as attributes_of
 from .codegen.ir.values import constant as constant
 from .codegen.ir.values import defining as defining
 from .codegen.ir.values import dominates as dominates
 from .codegen.ir.values import dtype_of as dtype_of
 from .codegen.ir.values import enclosing as enclosing
+from .codegen.ir.values import integers as integers
 from .codegen.ir.values import is_constant as is_constant
 from .codegen.ir.values import only_user as only_user
 from .codegen.ir.values import owner as owner
 from .codegen.ir.values import shape_of as shape_of
 from .codegen.ir.values import single_use as single_use
 from .codegen.ir.values import static_shape as static_shape
+from .codegen.ir.values import text_attribute as text_attribute
 from .codegen.ir.values import users as users
 from .codegen.ir.while_ops import rebuild_while as rebuild_while
 from .codegen.passes import available as available

@@ -18,11 +18,10 @@ import numpy as np
 
 from ..codegen import forks
 from ..codegen.errors import DeviceError, UnsupportedGraphError
-from ..codegen.ir.attributes import attributes_of
 from ..codegen.ir.bindings import ir
 from ..codegen.ir.host_calls import HostCall, data_of, host_calls, is_merged, name_of, parts_of, returned_by
 from ..codegen.ir.jax_compat import host_callback
-from ..codegen.ir.types import numpy_dtype
+from ..codegen.ir.values import attributes_of, numpy_dtype
 
 Shape = tuple[int, ...]
 

@@ -15,11 +15,10 @@ from ..codegen import dims as dimension
 from ..codegen.builder.linalg import NO_FORM
 from ..codegen.errors import UnsupportedGraphError
 from ..codegen.ir import ops
-from ..codegen.ir.attributes import call_target
 from ..codegen.ir.bindings import ir, stablehlo
 from ..codegen.ir.functions import return_values
 from ..codegen.ir.modules import reference_eval
-from ..codegen.ir.walk import main_function, terminator, walk
+from ..codegen.ir.values import call_target, main_function, terminator, walk
 from ..codegen.recipe import Recipe
 from .calls.arguments import check_call, check_constraints, find_sizes, key_of, values_of
 from .calls.checks import raise_failed

@@ -18,10 +18,9 @@ import hlograph
 from hlograph.codegen import dims as dimension
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.constraints import Constraint
-from hlograph.codegen.ir.attributes import attributes_of, dense_attr
 from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.modules import clone_bytes
-from hlograph.codegen.ir.walk import main_function, walk
+from hlograph.codegen.ir.values import attributes_of, dense_attr, main_function, walk
 from hlograph.codegen.passes.specialize import refine
 from hlograph.codegen.program import Program
 

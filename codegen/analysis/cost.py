@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO, having
-from ..ir.types import elements_of, is_static
-from ..ir.values import dtype_of, shape_of
+from ..ir.values import dtype_of, elements_of, is_static, shape_of
 
 # For each byte of an array: writing it and reading it again; reading it where it is stored anyway.
 _STORE, _STORE_SMALL = 500, 80

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ir import evaluate
-from ..ir.attributes import Array
 from ..ir.bindings import ir
 from ..ir.driver import remembered
 from ..ir.refused import Refused, require
-from ..ir.values import constant, owner, shape_of
+from ..ir.values import Array, constant, owner, shape_of
 
 _OPS, _ELEMENTS = 48, 1 << 21
 

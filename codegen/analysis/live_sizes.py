@@ -21,12 +21,9 @@ import numpy as np
 from .. import dims as dimension
 from ..dims import Dim, parse, roots
 from ..ir import ops
-from ..ir.attributes import attributes_of, integers
 from ..ir.bindings import ir, stablehlo
 from ..ir.op_sheet import form_of
-from ..ir.types import numpy_dtype
-from ..ir.values import constant, owner, shape_of, unspread
-from ..ir.walk import returned_by, walk
+from ..ir.values import attributes_of, constant, integers, numpy_dtype, owner, returned_by, shape_of, unspread, walk
 from ..signature import LIVE, live_arguments
 
 _DEEPEST = 40

@@ -25,8 +25,7 @@ from ..dims import Dim, maximum, substitute, symbol
 from ..ir.bindings import ir
 from ..ir.kinds import MIRRORED, direction_of
 from ..ir.refused import Refused, needed, require
-from ..ir.values import owner, shape_of, users
-from ..ir.walk import returned_by, terminator
+from ..ir.values import owner, returned_by, shape_of, terminator, users
 from ..ir.while_ops import argument_number, increment, invariants
 from .live_sizes import Element, LiveSizes, limits_of
 

@@ -17,8 +17,7 @@ from ..ir import evaluate
 from ..ir.bindings import ir
 from ..ir.op_sheet import form_of
 from ..ir.refused import needed, require
-from ..ir.values import constant, sizes_of
-from ..ir.walk import main_function, returned_by, walk
+from ..ir.values import constant, main_function, returned_by, sizes_of, walk
 
 Axis = int | None  # of the rows; None for what is the same for all of them
 Array = np.ndarray[Any, Any]

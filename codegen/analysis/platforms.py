@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ..errors import DeviceError, OptionError, UnsupportedGraphError
-from ..ir.attributes import attributes_of, call_target
 from ..ir.bindings import ir
-from ..ir.walk import walk
+from ..ir.values import attributes_of, call_target, walk
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 # Where JAX has a library for what it has none for everywhere.

@@ -12,12 +12,9 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ..errors import ArtifactError
-from ..ir.attributes import attributes_of, names_of
 from ..ir.bindings import ir
 from ..ir.dynamic_calls import of_fft
-from ..ir.types import static_bytes
-from ..ir.values import shape_of
-from ..ir.walk import main_function, symbol_of, walk
+from ..ir.values import attributes_of, main_function, names_of, shape_of, static_bytes, symbol_of, walk
 from . import custom_calls, words
 
 DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by recursion

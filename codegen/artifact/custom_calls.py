@@ -26,8 +26,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..dims import Dim, evaluate, parse, roots, symbol
-from ..ir.attributes import attributes_of, call_target
 from ..ir.bindings import ir
+from ..ir.values import attributes_of, call_target
 
 Arrays: TypeAlias = "Sequence[tuple[str, tuple[int | None, ...]]]"
 Config: TypeAlias = "Mapping[str, ir.Attribute] | str"

@@ -31,7 +31,7 @@ from ..errors import ArtifactError
 from ..inputs import fresh, unfolded
 from ..ir.bindings import run_pipeline
 from ..ir.functions import inline_calls
-from ..ir.walk import main_function
+from ..ir.values import main_function
 from ..program import Program
 from ..signature import Argument, Result, Signature, find_roots, known_constraints
 

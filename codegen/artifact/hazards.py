@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..errors import CompileError
-from ..ir.attributes import flag_of
 from ..ir.bindings import ir
-from ..ir.walk import walk
+from ..ir.values import flag_of, walk
 
 # Ops, and elements that XLA does not have in them.
 _SIX_BITS = dict.fromkeys(["stablehlo.convert", "stablehlo.bitcast_convert"], frozenset(["f6E2M3FN", "f6E3M2FN"]))

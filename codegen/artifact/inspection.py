@@ -15,10 +15,9 @@ from typing import Any
 
 from ..analysis.platforms import PLATFORMS, platforms_of_call, possible
 from ..errors import ArtifactError, HandEditWarning
-from ..ir.attributes import call_target
 from ..ir.bindings import ir
 from ..ir.portable import MAGIC, producer
-from ..ir.walk import constants, op_counts, walk
+from ..ir.values import call_target, constants, op_counts, walk
 from ..program import Program
 from ..signature import Argument, Result, Signature
 from . import digest, parameters, reading, tensors

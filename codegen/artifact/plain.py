@@ -22,11 +22,10 @@ from ..builder.linalg import NO_FORM
 from ..constraints import Constraint
 from ..dims import Dim
 from ..errors import OptionError, PassError, UnsupportedGraphError
-from ..ir.attributes import PREFIX, call_target, names_of
 from ..ir.bindings import ir, run_pipeline
 from ..ir.kinds import EFFECTS
 from ..ir.modules import verify
-from ..ir.walk import main_function, walk
+from ..ir.values import PREFIX, call_target, main_function, names_of, walk
 from ..passes import size_checks
 from ..passes.driver import run_all
 from ..passes.optimize import Optimize, resolve

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from ..errors import OptionError, UnsupportedGraphError
-from ..ir.attributes import attributes_of
 from ..ir.bindings import RELEASE, ir, new_context
 from ..ir.portable import current_version, deserialize_portable, first_version, minimum_version, serialize_portable
-from ..ir.walk import op_counts, walk
+from ..ir.values import attributes_of, op_counts, walk
 from ..program import Program
 from .plain import PADDING, plain
 

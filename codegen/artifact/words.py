@@ -21,10 +21,8 @@ from ..analysis.platforms import PLATFORMS, in_the_way, listed
 from ..constraints import DimMismatch
 from ..dims import Dim, parse
 from ..errors import ArtifactError
-from ..ir.attributes import PREFIX, call_target, names_of
 from ..ir.bindings import ir
-from ..ir.types import numpy_dtype
-from ..ir.walk import main_function, module_name, symbol_of, walk
+from ..ir.values import PREFIX, call_target, main_function, module_name, names_of, numpy_dtype, symbol_of, walk
 from ..signature import Argument, Result, Signature, flags_type, known_constraints
 from ..sparse_parts import OTHER_SIZE, grouped
 

@@ -21,7 +21,7 @@ from ..errors import BatchingError, PassError, UnsupportedGraphError
 from ..ir.batching import Batcher, Row, worst
 from ..ir.bindings import ir
 from ..ir.host_calls import TARGET, HostCall
-from ..ir.walk import free_symbol
+from ..ir.values import free_symbol
 from .core import Builder, Check, SizeSource, Tensor
 from .data_sizes import data_size
 from .elementwise import and_, compare, convert, negate, not_, select

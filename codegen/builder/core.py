@@ -30,9 +30,9 @@ from .. import dims as dimension
 from ..constraints import Constraints
 from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, DemandKind, UnsupportedGraphError
-from ..ir.attributes import dense_attr
 from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
+from ..ir.values import dense_attr
 from .places import Note, Places, erase_unused
 from .sizes import VALUE, emit_size
 from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..dims import Dim, bounds, maximum, minimum
-from ..ir.attributes import constant_attribute
 from ..ir.bindings import ir
+from ..ir.values import constant_attribute
 from .core import Builder, Tensor
 from .types import BOOL, Attributes, DType
 

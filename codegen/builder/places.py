@@ -21,9 +21,8 @@ import numpy as np
 from .. import dims as dimension
 from ..dims import Dim
 from ..errors import UnsupportedGraphError
-from ..ir.attributes import dense_attr
 from ..ir.bindings import DYNAMIC, ir
-from ..ir.types import element_type
+from ..ir.values import dense_attr, element_type
 from .types import BOOL, Dims, DType
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..dims import Dim, maximum
 from ..ir.kinds import Monoid as Monoid
 from ..ir.kinds import identity as identity
-from ..ir.walk import free_symbol
+from ..ir.values import free_symbol
 from .core import Tensor
 from .elementwise import Binary, add, and_, compare, imag, maximum_, minimum_, multiply, or_, real, select, xor
 from .places import Transpose

@@ -7,7 +7,7 @@ from typing import Any
 
 from .bindings import DYNAMIC, ir
 from .ops import tensor_type
-from .walk import terminator
+from .values import terminator
 
 
 def clone(

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import ops
-from .attributes import attributes_of, call_target, dense_attr, integers
 from .bindings import ir, stablehlo
 from .clone import clone_block
-from .values import constant, sizes_of
-from .walk import walk
+from .values import attributes_of, call_target, constant, dense_attr, integers, sizes_of, walk
 
 _HIDDEN = "hlograph.call"
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import Array, constant_value, integers
 from .bindings import ir
 from .kinds import direction_of, monoid_of
-from .values import dtype_of, sizes_of
+from .values import Array, constant_value, dtype_of, integers, sizes_of
 
 COMPARISONS: Mapping[str, Callable[..., Any]] = {
     "EQ": np.equal,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from .attributes import PREFIX, attributes_of, call_target
 from .bindings import ir, run_pipeline
 from .clone import clone_block
 from .modules import parse_module
 from .ops import Body
-from .walk import free_symbol, main_function, symbol_of, terminator, walk
+from .values import PREFIX, attributes_of, call_target, free_symbol, main_function, symbol_of, terminator, walk
 
 
 def return_values(function: ir.Operation, values: Sequence[ir.Value]) -> None:

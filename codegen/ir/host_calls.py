@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .attributes import attributes_of, call_target
 from .bindings import ir
-from .values import owner
-from .walk import walk
+from .values import attributes_of, call_target, owner, walk
 
 TARGET = "hlograph.host"
 

@@ -14,8 +14,8 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import ArtifactError, PassError, UnsupportedGraphError
-from .attributes import dense_attr
 from .bindings import RELEASE, forget_operations, ir, new_context, stablehlo
+from .values import dense_attr
 
 
 def parse_module(text: str | bytes, context: ir.Context, filename: str = "<module>") -> ir.Module:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .attributes import dense_attr, dot_numbers, gather_numbers, integers, scatter_numbers
 from .bindings import current_context, ir, stablehlo
 from .kinds import AXES, having, monoid_of
-from .values import shape_of
+from .values import dense_attr, dot_numbers, gather_numbers, integers, scatter_numbers, shape_of
 
 Axes = list[int | None]
 Sides = tuple[Sequence[int], Sequence[int]]  # axes of the left operand and of the right one

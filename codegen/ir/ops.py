@@ -13,12 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .attributes import dense_attr, integers
 from .bindings import DYNAMIC, current_context, ir, stablehlo
 from .op_sheet import Indexing, Sides, dot_axes
-from .types import element_type, numpy_dtype
 from .values import constant as constant_of
-from .values import dtype_of, owner, shape_of, sizes_of, static_shape
+from .values import dense_attr, dtype_of, element_type, integers, numpy_dtype, owner, shape_of, sizes_of, static_shape
 
 Body = Callable[..., Sequence[ir.Value]]
 Size: TypeAlias = "int | ir.Value"

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ..errors import ArtifactError, PassError
 from .bindings import diagnostics, ir, stablehlo
-from .walk import walk
+from .values import walk
 
 MAGIC = b"ML\xefR"  # of MLIR's bytecode, which portable bytecode is too
 _KEPT = "hlograph.kept"  # names and texts of the attributes of an op that VHLO cannot express

@@ -18,8 +18,7 @@ import re
 from collections.abc import Sequence
 
 from .bindings import ir
-from .values import owner
-from .walk import main_function
+from .values import main_function, owner
 
 # What makes sizes of sizes.
 _ARITHMETIC = frozenset(

@@ -15,12 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import ops
-from .attributes import constant_attribute
 from .bindings import ir, stablehlo
 from .clone import clone
 from .kinds import STABLEHLO
 from .op_sheet import form_of
-from .values import constant, owner, static_shape
+from .values import constant, constant_attribute, owner, static_shape
 
 _SHAPED = frozenset(f"stablehlo.{name}" for name in ("broadcast_in_dim", "constant", "iota", "transpose"))
 

@@ -21,12 +21,10 @@ from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
-from .attributes import integers
 from .bindings import forget_operations, ir, run_pipeline, stablehlo
 from .kinds import EFFECTS, is_removable
 from .ops import integer_list
-from .values import constant, owner, unspread
-from .walk import walk
+from .values import constant, integers, owner, unspread, walk
 
 
 def tidy(module: ir.Module) -> None:

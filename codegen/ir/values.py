@@ -1,21 +1,233 @@
-"""What is asked of values and ops: types, definitions, uses, places.
+"""What is asked of modules: of their ops and functions, of values, of attributes and types.
 
-In: ops and values of a module. Out: answers, or `Refused` with the reason in the user's terms where a rewrite cannot do
+In: what a module consists of. Out: answers, or `Refused` with the reason in the user's terms where a rewrite cannot do
 without (`defining`, `only_user`, `static_shape`). Nothing here changes what exists.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import kind_of
-from .attributes import Array, constant_value
-from .bindings import DYNAMIC, ir
+from ..errors import ArtifactError
+from .bindings import DYNAMIC, RELEASE, ir, stablehlo
 from .refused import Refused, require
-from .types import numpy_dtype
+
+# ---- element types and dtypes -----------------------------------------------------------------------------------
+
+# Those that NumPy has, and XLA:CPU code of ours is written for.
+REAL_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+
+_FLOATS = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    # Those that JAX has beside NumPy's own (ml_dtypes); an older jaxlib may lack one.
+    "f4E2M1FN": "float4_e2m1fn",
+    "f8E3M4": "float8_e3m4",
+    "f8E4M3": "float8_e4m3",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
+}
+_CLASSES = {name: f"Float{text[1:]}Type" if "E" in text else f"{text.upper()}Type" for text, name in _FLOATS.items()}
+_DTYPES = _FLOATS | {"i1": "bool", "complex<f32>": "complex64", "complex<f64>": "complex128"}
+_DTYPES |= {f"{sign}i{width}": f"{sign}int{width}" for sign in ("", "u") for width in (2, 4, 8, 16, 32, 64)}
+
+
+def element_type(dtype: np.dtype[Any], context: ir.Context) -> ir.Type:
+    """The MLIR element type of a numpy dtype: `i1` for bool, signless and `ui` integers, floats, complex."""
+    with context:
+        if dtype.kind == "b":
+            return ir.IntegerType.get_signless(1)
+        if dtype.kind == "c":
+            return ir.ComplexType.get(ir.F32Type.get() if dtype.itemsize == 8 else ir.F64Type.get())
+        sign, is_integer, width = dtype.name.partition("int")
+        if is_integer and width.isdecimal():
+            make = ir.IntegerType.get_unsigned if sign else ir.IntegerType.get_signless
+            return make(int(width))
+        if hasattr(ir, _CLASSES.get(dtype.name, "")):
+            return getattr(ir, _CLASSES[dtype.name]).get()
+    raise TypeError(f"dtype {dtype} has no StableHLO element type")
+
+
+def numpy_dtype(type_: ir.Type) -> np.dtype[Any]:
+    """The numpy dtype of an MLIR element type (the inverse of `element_type`)."""
+    name = _DTYPES.get(str(type_))
+    if name is None:
+        raise TypeError(f"element type {type_} has no numpy dtype")
+    if hasattr(np, name):
+        return np.dtype(name)
+    import ml_dtypes
+
+    if not hasattr(ml_dtypes, name):
+        raise TypeError(f"element type {type_} has no numpy dtype")
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+def is_static(type_: ir.Type) -> bool:
+    """Whether a type is a tensor whose sizes are all known."""
+    return isinstance(type_, ir.RankedTensorType) and type_.has_static_shape
+
+
+def elements_of(type_: ir.Type) -> int:
+    """The number of elements of a tensor; 0 where a size is not known."""
+    return math.prod(ir.RankedTensorType(type_).shape) if is_static(type_) else 0
+
+
+def bytes_of(type_: ir.Type) -> int:
+    """The size of a static tensor."""
+    return elements_of(type_) * numpy_dtype(ir.RankedTensorType(type_).element_type).itemsize
+
+
+def static_bytes(type_: ir.Type) -> int | None:
+    """The size of a tensor; None where it has no static one, for what is no tensor, and for what NumPy has no dtype."""
+    try:
+        return bytes_of(type_) if is_static(type_) else None
+    except TypeError:
+        return None
+
+
+# ---- attributes: constants, lists of integers, dimension numbers ------------------------------------------------
+
+Array = np.ndarray[Any, Any]
+PREFIX = "hlograph."  # of our own attributes
+
+
+def dense_attr(array: np.ndarray[Any, Any], context: ir.Context) -> ir.DenseElementsAttr:
+    """A constant's attribute, made from the array's buffer (no text)."""
+    array = np.ascontiguousarray(array).reshape(array.shape)
+    # jaxlib 0.7 and 0.8 take eight booleans a byte, but one as it is.
+    packed = array.dtype == bool and array.size > 1 and RELEASE in ("0.7", "0.8")
+    with context:
+        buffer: Any = np.packbits(array, bitorder="little") if packed else array
+        return ir.DenseElementsAttr.get(buffer, type=element_type(array.dtype, context), shape=list(array.shape))
+
+
+def attributes_of(source: Any) -> dict[str, ir.Attribute]:
+    """An operation's attributes, or a dictionary attribute's entries, by name."""
+    return {name: source[name] for name in names_of(source)}
+
+
+def names_of(source: Any) -> list[str]:
+    """The names of an operation's attributes; the values of some (complex constants) cannot be had from Python."""
+    if isinstance(source, ir.OpAttributeMap) and hasattr(source, "keys"):  # in older releases it has not
+        return list(source.keys())
+    return [item if isinstance(item, str) else item.name for item in source]
+
+
+def integers(op: ir.Operation, name: str) -> tuple[int, ...]:
+    """An attribute that is a list of integers, such as `dimensions` or `start_indices`; () where there is none."""
+    return tuple(ir.DenseI64ArrayAttr(op.attributes[name])) if name in op.attributes else ()
+
+
+def call_target(op: ir.Operation) -> str:
+    """What a custom call calls; "" of any other op."""
+    return ir.StringAttr(op.attributes["call_target_name"]).value if op.name == "stablehlo.custom_call" else ""
+
+
+def text_attribute(op: ir.Operation, name: str) -> str:
+    """An attribute as MLIR writes it; "" where there is none."""
+    return str(op.attributes[name]) if name in op.attributes else ""
+
+
+def flag_of(operation: ir.Operation, name: str, default: bool) -> bool:
+    """A boolean attribute of an operation."""
+    return ir.BoolAttr(operation.attributes[name]).value if name in operation.attributes else default
+
+
+def constant_attribute(operation: ir.Operation) -> ir.DenseElementsAttr | None:
+    """The elements of a `stablehlo.constant`; None for complex ones.
+
+    The bindings have no class for those, and old ones end the process when they are asked for one.
+    """
+    kind = ir.RankedTensorType(operation.results[0].type).element_type
+    return None if numpy_dtype(kind).kind == "c" else ir.DenseElementsAttr(operation.attributes["value"])
+
+
+def constant_value(operation: ir.Operation) -> np.ndarray[Any, Any] | None:
+    """The value of a `stablehlo.constant`, a splat as a 0-d array; None where the bindings cannot read it."""
+    attribute = constant_attribute(operation)
+    if attribute is None:
+        return _complex_splat(str(operation))
+    if attribute.is_splat:
+        dtype = numpy_dtype(ir.RankedTensorType(operation.results[0].type).element_type)
+        splat: Any = attribute.get_splat_value()
+        return np.asarray(
+            splat.value if dtype.kind not in "iu" else int(splat.value) % (1 << 8 * dtype.itemsize)
+        ).astype(dtype)
+    array = np.array(attribute)
+    return None if array.dtype == object else array
+
+
+def large_value(operation: ir.Operation) -> Array | None:
+    """The value of a `stablehlo.constant` that is no splat and has over 100 elements, of whole bytes each.
+
+    None of others, and where the bytes cannot be had. What the bindings cannot read is read as MLIR prints it: twice
+    the bytes of the array, for a moment.
+    """
+    attribute = constant_attribute(operation)
+    array = None if attribute is None or attribute.is_splat else np.array(attribute)
+    if array is not None and array.dtype != object:
+        return array
+    kind = ir.RankedTensorType(operation.results[0].type)
+    dtype, shape = numpy_dtype(kind.element_type), tuple(kind.shape)
+    text = str(operation.get_asm(large_elements_limit=None))
+    start = text.find('dense<"0x')
+    if start < 0 or (dtype.kind == "V" and _bits(str(kind.element_type)) < 8):
+        return None
+    start += len('dense<"0x')
+    data = np.frombuffer(bytes.fromhex(text[start : text.index('"', start)]), dtype)
+    return data.reshape(shape) if data.size == math.prod(shape) else None
+
+
+def _bits(element: str) -> int:
+    """Of an element type's name, the number of bits: 4 of `i4` and `f4E2M1FN`."""
+    return int(re.findall(r"\d+", element)[0])
+
+
+def _complex_splat(text: str) -> np.ndarray[Any, Any] | None:
+    match = re.search(r"dense<\(([^(),]+),([^(),]+)\)> : tensor<.*complex<(f32|f64)>", text)
+    if match is None:
+        return None
+    try:
+        value = complex(float(match[1]), float(match[2]))
+    except ValueError:  # hexadecimal: inf or NaN
+        return None
+    return np.asarray(value, np.complex64 if match[3] == "f32" else np.complex128)
+
+
+def dot_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a dot: `lhs_contracting_dimensions`, `rhs_batching_dimensions`, ..."""
+    return stablehlo.DotDimensionNumbers(attribute)
+
+
+def gather_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a gather: `offset_dims`, `start_index_map`, ..."""
+    return stablehlo.GatherDimensionNumbers(attribute)
+
+
+def scatter_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a scatter: `update_window_dims`, `scattered_dims_to_operand_dims`, ..."""
+    return stablehlo.ScatterDimensionNumbers(attribute)
+
+
+def convolution_numbers(attribute: ir.Attribute) -> Any:
+    """The dimension numbers of a convolution: `input_batch_dimension`, `kernel_spatial_dimensions`, ..."""
+    return stablehlo.ConvDimensionNumbers(attribute)
+
+
+# ---- values: types, definitions, uses, places -------------------------------------------------------------------
 
 
 def shape_of(value: ir.Value) -> tuple[int | None, ...]:
@@ -192,3 +404,138 @@ def dominates(value: ir.Value, op: ir.Operation) -> bool:
     if place is None:
         return False
     return definer is None or (definer != place and definer.is_before_in_block(place))
+
+
+# ---- ops and functions of a module, and the ends of blocks ------------------------------------------------------
+
+
+def walk(root: ir.Module | ir.Operation) -> list[ir.Operation]:
+    """An operation (a module's own) and all that its regions hold, in the order of the text."""
+    found: list[ir.Operation] = []
+    add, go_on = found.append, ir.WalkResult.ADVANCE
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        add(operation)
+        return go_on
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """A block's last op, without a walk along the block."""
+    last = ir.InsertionPoint.at_block_terminator(block).ref_operation
+    assert last is not None, "a block with a terminator"
+    return last.operation
+
+
+def returned_by(block: ir.Block) -> list[ir.Value]:
+    """The operands of a block's terminator."""
+    return list(terminator(block).operands)
+
+
+def loops_by_depth(module: ir.Module) -> list[ir.Operation]:
+    """All loops of a module, those that lie deepest first, otherwise in order."""
+    found: list[tuple[int, int, ir.Operation]] = []
+    for number, op in enumerate(walk(module)):
+        if op.name == "stablehlo.while":
+            depth, parent = 0, op.parent
+            while parent is not None and parent.operation.name != "builtin.module":  # jaxlib 0.7: it has no parent
+                depth, parent = depth + 1, parent.operation.parent
+            found.append((-depth, number, op))
+    return [op for _, _, op in sorted(found, key=lambda entry: entry[:2])]
+
+
+def has_operations(module: ir.Module, count: int) -> bool:
+    """Whether a module holds at least so many operations, functions not counted."""
+    stack = list(module.body.operations)
+    while stack and count > 0:
+        for region in stack.pop().operation.regions:
+            for block in region.blocks:
+                for operation in block.operations:
+                    count -= 1
+                    if count <= 0:
+                        return True
+                    if len(operation.operation.regions):
+                        stack.append(operation)
+    return count <= 0
+
+
+def symbol_of(function: ir.Operation) -> str:
+    """A function's name."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def free_symbol(module: ir.Module | ir.Operation, wanted: str) -> str:
+    """A symbol that the module does not hold: `wanted`, or `wanted_1`, ..."""
+    operations = [op.operation for op in module.operation.regions[0].blocks[0].operations]
+    taken = {symbol_of(op) for op in operations if "sym_name" in op.attributes}
+    name, number = wanted, 0
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def module_name(module: ir.Module) -> str:
+    """The module's name; `main` where it has none."""
+    attributes = module.operation.attributes
+    return ir.StringAttr(attributes["sym_name"]).value if "sym_name" in attributes else "main"
+
+
+def main_function(module: ir.Module, filename: str = "<module>") -> ir.Operation:
+    """The module's entry: `@main`, or the only public function.
+
+    Raises:
+        ArtifactError: when there is none, or it is ambiguous.
+    """
+    functions = [op.operation for op in module.body.operations if op.operation.name == "func.func"]
+    for function in functions:
+        if ir.StringAttr(function.attributes["sym_name"]).value == "main":
+            return function
+    public = [f for f in functions if "private" not in str(attributes_of(f.attributes).get("sym_visibility"))]
+    if len(public) == 1:
+        return public[0]
+    names = ", ".join(str(f.attributes["sym_name"]) for f in functions) or "none"
+    raise ArtifactError(f"{filename} has no function @main (functions: {names})")
+
+
+def location_text(location: ir.Location) -> str:
+    """A location in short: the graph's variable, or what JAX calls the op. JAX's own text is a whole call stack."""
+    _before, quote, rest = str(location).partition('"')
+    return rest.partition('"')[0] if quote else "unknown location"
+
+
+# ---- what is in a module -------------------------------------------------------------------------------------------
+
+
+_NOT_COUNTED = frozenset(["func.func", "func.return", "stablehlo.return", "builtin.module"])
+
+
+def op_counts(module: ir.Module) -> Counter[str]:
+    """How often each op occurs; terminators and functions are not counted."""
+    return Counter(operation.name for operation in walk(module) if operation.name not in _NOT_COUNTED)
+
+
+def constants(module: ir.Module) -> list[tuple[str, int, str]]:
+    """The constants, largest first: (type, bytes, location). A splat counts the bytes of one element."""
+    found = []
+    for operation in walk(module):
+        if operation.name != "stablehlo.constant":
+            continue
+        type_ = ir.RankedTensorType(operation.results[0].type)
+        value = constant_value(operation)
+        count = 1 if value is not None and not value.ndim else int(np.prod(type_.shape, dtype=np.int64))
+        found.append((str(type_), count * numpy_dtype(type_.element_type).itemsize, str(operation.location)))
+    return sorted(found, key=lambda item: -item[1])
+
+
+def has_reduction(module: ir.Module, bodies: Collection[str], elements: int) -> bool:
+    """Whether a static module reduces at least so many elements by one of these ops."""
+    for operation in walk(module):
+        if operation.name == "stablehlo.reduce":
+            size = int(np.prod(ir.RankedTensorType(operation.operands[0].type).shape, dtype=np.int64))
+            body = operation.regions[0].blocks[0]
+            if size >= elements and any(inner.operation.name in bodies for inner in body.operations):
+                return True
+    return False

@@ -16,8 +16,7 @@ from . import ops
 from .bindings import ir, stablehlo
 from .clone import clone_block
 from .tidy import erase_chains
-from .values import dtype_of, owner, sizes_of, users
-from .walk import terminator
+from .values import dtype_of, owner, sizes_of, terminator, users
 
 Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
 

@@ -30,7 +30,7 @@ from ..ir.bindings import DYNAMIC, ir, run_pipeline
 from ..ir.functions import add_function
 from ..ir.host_calls import host_calls
 from ..ir.modules import replace_body
-from ..ir.walk import main_function, module_name
+from ..ir.values import main_function, module_name
 from ..signature import Argument, Signature
 from .report import Report
 

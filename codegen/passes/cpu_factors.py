@@ -18,10 +18,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir import ops
-from ..ir.attributes import flag_of, text_attribute
 from ..ir.bindings import ir
-from ..ir.values import dtype_of
-from ..ir.walk import walk
+from ..ir.values import dtype_of, flag_of, text_attribute, walk
 from .report import Report
 
 FACTOR, SOLVE = "hlograph_potrf", "hlograph_trsm"

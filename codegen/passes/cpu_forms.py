@@ -18,12 +18,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import ops, while_ops
-from ..ir.attributes import attributes_of, flag_of, integers, text_attribute
 from ..ir.bindings import ir, stablehlo
 from ..ir.kinds import identity, reduction
 from ..ir.refused import require
-from ..ir.types import REAL_FLOATS
-from ..ir.values import constant, dtype_of, owner, static_shape
+from ..ir.values import (
+    REAL_FLOATS,
+    attributes_of,
+    constant,
+    dtype_of,
+    flag_of,
+    integers,
+    owner,
+    static_shape,
+    text_attribute,
+)
 from .pad_sums import joined_pads
 from .report import Report
 from .rewriting import Rewrite, RewriteFunction, apply

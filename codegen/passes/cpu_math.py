@@ -32,9 +32,7 @@ from ..ir import ops
 from ..ir.bindings import ir, stablehlo
 from ..ir.functions import add_function, call
 from ..ir.refused import Refused, require
-from ..ir.types import numpy_dtype
-from ..ir.values import dtype_of, is_constant, owner, static_shape, users
-from ..ir.walk import free_symbol, walk
+from ..ir.values import dtype_of, free_symbol, is_constant, numpy_dtype, owner, static_shape, users, walk
 from .report import Report
 
 # Below this many elements there is less than a microsecond to win, and XLA's own op compiles faster.

@@ -20,10 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import ops
-from ..ir.attributes import dot_numbers
 from ..ir.bindings import ir
-from ..ir.values import dtype_of, sizes_of
-from ..ir.walk import symbol_of, walk
+from ..ir.values import dot_numbers, dtype_of, sizes_of, symbol_of, walk
 from .report import Report
 
 TARGET = "hlograph_gemm"

@@ -29,11 +29,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir import ops
-from ..ir.attributes import dot_numbers, integers
 from ..ir.bindings import ir, stablehlo
 from ..ir.kinds import identity, reduction
 from ..ir.refused import require
-from ..ir.values import constant, dtype_of, owner, static_shape
+from ..ir.values import constant, dot_numbers, dtype_of, integers, owner, static_shape
 from .report import Report
 from .rewriting import Rewrite, apply
 

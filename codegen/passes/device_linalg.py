@@ -19,12 +19,10 @@ from typing import Any, Literal
 from ..analysis.platforms import LIBRARIES, listed
 from ..builder.linalg import WITHOUT_FORM
 from ..errors import PassError
-from ..ir.attributes import flag_of
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import adopt_text, replace_by_call
 from ..ir.jax_compat import enable_x64, geqp3, geqrf_primitive
-from ..ir.types import numpy_dtype
-from ..ir.walk import main_function, walk
+from ..ir.values import flag_of, main_function, numpy_dtype, walk
 from ..signature import platforms_of, set_platforms
 from .report import Report
 

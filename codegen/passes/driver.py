@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import inline_calls
 from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
-from ..ir.walk import has_operations, walk
+from ..ir.values import has_operations, walk
 from ..signature import forget_unused_counts
 from .registry import find, parse_spec, write_spec
 from .report import Report, Watch

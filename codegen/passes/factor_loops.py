@@ -19,12 +19,10 @@ from ..builder import Builder, SizeSource, Tensor
 from ..builder.matrices import adjoint, pick, places, spread, steps, swap
 from ..builder.types import INT64, Dims, DType
 from ..errors import PassError
-from ..ir.attributes import flag_of
 from ..ir.bindings import ir
 from ..ir.dynamic_calls import of_fft
 from ..ir.functions import adopt, replace_by_call
-from ..ir.types import numpy_dtype
-from ..ir.walk import walk
+from ..ir.values import flag_of, numpy_dtype, walk
 
 
 def expand(module: ir.Module) -> list[str]:

@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from ..analysis.loops import Loop
 from ..ir import ops
-from ..ir.attributes import scatter_numbers
 from ..ir.bindings import ir, run_pipeline
 from ..ir.refused import Refused, needed, require
-from ..ir.values import shape_of, static_shape, unspread
-from ..ir.walk import loops_by_depth, returned_by
+from ..ir.values import loops_by_depth, returned_by, scatter_numbers, shape_of, static_shape, unspread
 from .report import Report
 
 # Without a loop there is nothing to do.

@@ -15,8 +15,7 @@ from dataclasses import replace
 
 from ..ir.bindings import ir
 from ..ir.host_calls import data_of, given_by, host_calls, host_groups, is_merged, merged, parts_of, reads_of, taken_by
-from ..ir.types import is_static
-from ..ir.values import owner
+from ..ir.values import is_static, owner
 from .report import Report
 
 TRIGGERS = frozenset({"stablehlo.custom_call"})

@@ -14,7 +14,7 @@ from ..errors import PassError
 from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.host_calls import host_calls, is_host_call
-from ..ir.walk import main_function, terminator, walk
+from ..ir.values import main_function, terminator, walk
 from ..ir.while_ops import add_carries
 from .report import Report
 

@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.functions import return_values
-from ..ir.types import bytes_of
-from ..ir.values import static_shape
-from ..ir.walk import main_function, terminator
+from ..ir.values import bytes_of, main_function, static_shape, terminator
 
 SMALL = 1 << 15  # bytes; copying more costs as much as the result
 

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..analysis.integers import known, zero_splat
-from ..ir.attributes import integers
 from ..ir.bindings import ir, stablehlo
 from ..ir.ops import concatenate, full_like, positive_zeros
 from ..ir.refused import Refused, needed, require
-from ..ir.values import dtype_of, owner, shape_of, single_use, static_shape
+from ..ir.values import dtype_of, integers, owner, shape_of, single_use, static_shape
 from .rewriting import keeps_bits
 
 Box = tuple[tuple[int, int], ...]

@@ -24,11 +24,9 @@ from ..builder.matrices import adjoint, conjugate, matmul, on_diagonal, places, 
 from ..builder.types import INT32, DType
 from ..dims import Dim
 from ..errors import PassError
-from ..ir.attributes import call_target, flag_of
 from ..ir.bindings import ir
 from ..ir.functions import adopt, replace_by_call
-from ..ir.types import REAL_FLOATS, numpy_dtype
-from ..ir.walk import walk
+from ..ir.values import REAL_FLOATS, call_target, flag_of, numpy_dtype, walk
 from .factor_loops import solve_from_left
 from .report import Report
 

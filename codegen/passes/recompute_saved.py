@@ -40,14 +40,21 @@ from ..analysis.cost import cost, load, store
 from ..analysis.cut import FOREVER, Choice, Value, cheapest
 from ..analysis.loops import Affine, Loop, Stack, slices_of
 from ..ir import ops
-from ..ir.attributes import integers
 from ..ir.bindings import ir, run_pipeline, stablehlo
 from ..ir.clone import clone
 from ..ir.kinds import STABLEHLO
 from ..ir.refused import Refused, needed, require
-from ..ir.types import numpy_dtype, static_bytes
-from ..ir.values import owner, shape_of, static_shape, users
-from ..ir.walk import loops_by_depth, terminator
+from ..ir.values import (
+    integers,
+    loops_by_depth,
+    numpy_dtype,
+    owner,
+    shape_of,
+    static_bytes,
+    static_shape,
+    terminator,
+    users,
+)
 from ..ir.while_ops import add_carries, drop_dead_carries
 from .report import Report
 

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..ir import op_sheet, ops
-from ..ir.attributes import names_of
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import inline_calls
 from ..ir.kinds import having
@@ -33,9 +32,7 @@ from ..ir.op_sheet import Form
 from ..ir.refused import Refused, require
 from ..ir.rows import Rows
 from ..ir.tidy import erase_unused
-from ..ir.types import elements_of, is_static, static_bytes
-from ..ir.values import constant, owner, sizes_of
-from ..ir.walk import walk
+from ..ir.values import constant, elements_of, is_static, names_of, owner, sizes_of, static_bytes, walk
 from ..ir.while_ops import counted
 from .report import Report
 from .stepwise import Accumulation, Lifted, Monoid, Node, Part, Progress, Written, advance, hoist, split

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
 from ..ir.driver import check_op
-from ..ir.walk import main_function
+from ..ir.values import main_function
 from .report import Report
 from .rewriting import LEGALIZE_CHLO, REWRITES, Pass, Rewrite, RewriteFunction, apply
 from .rewriting import rewrite as register_rewrite

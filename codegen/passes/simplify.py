@@ -20,14 +20,25 @@ import numpy as np
 
 from ..analysis.integers import Even, even, known, zero_splat
 from ..ir import ops
-from ..ir.attributes import Array, dot_numbers, gather_numbers, integers, scatter_numbers
 from ..ir.bindings import ir, stablehlo
 from ..ir.clone import clone
 from ..ir.kinds import having, identity, reduction
 from ..ir.ops import broadcast_in_dim, elementwise, full_like, pad, positive_zeros, reduce, reshape, reverse, transpose
 from ..ir.refused import Refused, needed, require
-from ..ir.values import constant, dtype_of, is_constant, owner, shape_of, static_shape
-from ..ir.walk import walk
+from ..ir.values import (
+    Array,
+    constant,
+    dot_numbers,
+    dtype_of,
+    gather_numbers,
+    integers,
+    is_constant,
+    owner,
+    scatter_numbers,
+    shape_of,
+    static_shape,
+    walk,
+)
 from .pad_sums import Box, joined_pads
 from .report import Report
 from .rewriting import REWRITES, apply, keeps_bits, rewrite

@@ -25,7 +25,7 @@ from ..constraints import Constraint
 from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.functions import adopt, call, return_values
-from ..ir.walk import main_function, returned_by, terminator
+from ..ir.values import main_function, returned_by, terminator
 from ..signature import Argument, CheckSpec, Result
 
 # Of a size the number of the argument that has it, or behind those of the result; its axis, or its element.

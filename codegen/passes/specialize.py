@@ -27,12 +27,10 @@ from ..builder.sizes import VALUE
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
 from ..ir import dynamic_calls, ops
-from ..ir.attributes import call_target, dense_attr
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
 from ..ir.functions import inline_calls, return_values
 from ..ir.modules import refusals
-from ..ir.types import element_type
-from ..ir.walk import main_function, symbol_of, terminator, walk
+from ..ir.values import call_target, dense_attr, element_type, main_function, symbol_of, terminator, walk
 from ..signature import Argument, Count, Result, Signature
 from .report import Report
 

@@ -21,8 +21,7 @@ from ..ir.clone import clone
 from ..ir.kinds import identity, is_elementwise
 from ..ir.op_sheet import Form, form_of, shortened
 from ..ir.rows import Rows, separable
-from ..ir.values import dtype_of, owner, static_shape
-from ..ir.walk import walk
+from ..ir.values import dtype_of, owner, static_shape, walk
 from ..ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ..signature import LIVE
 

@@ -29,9 +29,7 @@ from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO
 from ..ir.refused import Refused, require
 from ..ir.rows import Rows, separable
-from ..ir.types import elements_of, static_bytes
-from ..ir.values import owner, static_shape, users
-from ..ir.walk import loops_by_depth, returned_by
+from ..ir.values import elements_of, loops_by_depth, owner, returned_by, static_bytes, static_shape, users
 from ..ir.while_ops import drop_dead_carries
 from .report import Report
 

@@ -28,8 +28,7 @@ from ...codegen.ir.bindings import new_context
 from ...codegen.ir.functions import adopt
 from ...codegen.ir.jax_compat import geqrf_primitive, size_primitive
 from ...codegen.ir.modules import from_bytecode, to_bytecode
-from ...codegen.ir.types import numpy_dtype
-from ...codegen.ir.walk import main_function
+from ...codegen.ir.values import main_function, numpy_dtype
 from .scope import read_size
 
 Build = Callable[..., "Tensor | Sequence[Tensor]"]

@@ -34,7 +34,6 @@ from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.inputs import named_parameters
-from ...codegen.ir.attributes import attributes_of, call_target
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.functions import inline_calls
 from ...codegen.ir.jax_compat import closed_over
@@ -42,7 +41,7 @@ from ...codegen.ir.modules import verify
 from ...codegen.ir.portable import deserialize_portable
 from ...codegen.ir.reading import sizes_first
 from ...codegen.ir.tidy import drop_identities
-from ...codegen.ir.walk import has_operations, main_function, symbol_of, walk
+from ...codegen.ir.values import attributes_of, call_target, has_operations, main_function, symbol_of, walk
 from ...codegen.passes import reduce_in_blocks, roll_loops
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Signature

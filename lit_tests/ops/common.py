@@ -18,9 +18,8 @@ from pytensor.tensor.elemwise import Elemwise
 from terms import Terms
 
 import hlograph
-from hlograph.codegen.ir.attributes import attributes_of
 from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.walk import main_function, symbol_of, walk
+from hlograph.codegen.ir.values import attributes_of, main_function, symbol_of, walk
 from hlograph.dialects import registry
 from hlograph.dialects.frontend import emit_graph
 from hlograph.dialects.sparse import ops as expansions

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.codegen.ir.attributes import attributes_of
 from hlograph.codegen.ir.bindings import ir
+from hlograph.codegen.ir.values import attributes_of
 
 # Ops with attributes that say nothing without their names.
 NAMED = re.compile(

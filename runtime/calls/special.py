@@ -19,8 +19,7 @@ from ...codegen.ir.bindings import ir, stablehlo
 from ...codegen.ir.functions import return_values
 from ...codegen.ir.jax_checks import without_nan_checks
 from ...codegen.ir.jax_compat import enable_x64
-from ...codegen.ir.types import numpy_dtype
-from ...codegen.ir.walk import location_text, main_function, terminator
+from ...codegen.ir.values import location_text, main_function, numpy_dtype, terminator
 from ...codegen.program import Program
 from ..transforms.callee import StaticModule
 from ..transforms.primitive import call

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import initialize_lapack, lapack_handlers
-from ...codegen.ir.types import numpy_dtype
+from ...codegen.ir.values import numpy_dtype
 from ..wire import Message
 from . import blas
 from .executable import ALIGNMENT, ELEMENT_TYPES, CpuExecutable, Slice, Value, dense_type, reading, slice_of

@@ -25,8 +25,7 @@ from ...codegen.ir.jax_compat import proven_jaxlib
 from ...codegen.ir.kinds import having
 from ...codegen.ir.modules import clone_bytes, verify
 from ...codegen.ir.refused import Refused
-from ...codegen.ir.types import numpy_dtype
-from ...codegen.ir.walk import main_function, walk
+from ...codegen.ir.values import main_function, numpy_dtype, walk
 from ...codegen.passes import cpu_factors, cpu_products, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program

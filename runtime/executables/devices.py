@@ -19,7 +19,7 @@ import jax
 from ...codegen import forks
 from ...codegen.errors import DeviceError
 from ...codegen.ir.jax_compat import keep_nan_options, keep_products_options, make_synchronous_cpu_client
-from ...codegen.ir.walk import has_reduction
+from ...codegen.ir.values import has_reduction
 from ...codegen.program import Program
 from ..options import CpuOptions
 

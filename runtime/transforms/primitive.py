@@ -36,7 +36,7 @@ from ...codegen.ir.functions import adopt
 from ...codegen.ir.jax_checks import register_checks
 from ...codegen.ir.jax_compat import platforms_of, result_avals, with_equal_axes
 from ...codegen.ir.modules import from_bytecode
-from ...codegen.ir.walk import main_function
+from ...codegen.ir.values import main_function
 from ...codegen.signature import flags_type
 from ...codegen.source import restricted
 from ..calls.checks import raise_failed

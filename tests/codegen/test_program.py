@@ -20,7 +20,7 @@ from pytensor.raise_op import Assert
 import hlograph
 from hlograph.codegen.artifact import digest
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.ir.walk import constants
+from hlograph.codegen.ir.values import constants
 from hlograph.errors import (
     ArgumentShapeError,
     ArtifactError,

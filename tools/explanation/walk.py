@@ -17,10 +17,9 @@ from ...codegen import dims as dimension
 from ...codegen import signature as signatures
 from ...codegen.dims import Dim
 from ...codegen.errors import PaddingError
-from ...codegen.ir.attributes import call_target
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.host_calls import is_host_call, name_of
-from ...codegen.ir.walk import main_function, symbol_of
+from ...codegen.ir.values import call_target, main_function, symbol_of
 from ...codegen.passes.pad import prepare
 from ...codegen.passes.pad.live import Live
 from ...codegen.passes.pad.padder import Action, Padder, Pending

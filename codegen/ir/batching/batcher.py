@@ -16,13 +16,11 @@ from typing import Any, TypeVar
 
 from ...errors import PassError
 from .. import ops
-from ..attributes import call_target, dot_numbers, flag_of
 from ..bindings import DYNAMIC, ir, stablehlo
 from ..clone import clone, replace_operands
 from ..kinds import EFFECTS
 from ..ops import Size
-from ..values import constant, dtype_of, owner, shape_of, sizes_of, users
-from ..walk import terminator
+from ..values import call_target, constant, dot_numbers, dtype_of, flag_of, owner, shape_of, sizes_of, terminator, users
 from ..while_ops import counted
 
 

@@ -22,8 +22,7 @@ from .. import ops, while_ops
 from ..bindings import ir, stablehlo
 from ..functions import add_function, call
 from ..kinds import direction_of, identity
-from ..values import constant, dtype_of, owner, sizes_of, users
-from ..walk import free_symbol, returned_by, symbol_of, terminator
+from ..values import constant, dtype_of, free_symbol, owner, returned_by, sizes_of, symbol_of, terminator, users
 from ..while_ops import increment, invariants
 from .batcher import CONTROL, Batcher, Row, captured, only_grows
 

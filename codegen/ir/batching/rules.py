@@ -14,12 +14,22 @@ import numpy as np
 
 from ...errors import PassError
 from .. import ops
-from ..attributes import attributes_of, call_target, convolution_numbers, dense_attr, flag_of, integers
 from ..bindings import DYNAMIC, current_context, ir, stablehlo
 from ..kinds import AXES, CHLO, SCALAR_OPERANDS, STABLEHLO, identity, monoid_of
 from ..op_sheet import Indexing, leading, leading_dot
 from ..ops import Size
-from ..values import dtype_of, owner, sizes_of, unspread
+from ..values import (
+    attributes_of,
+    call_target,
+    convolution_numbers,
+    dense_attr,
+    dtype_of,
+    flag_of,
+    integers,
+    owner,
+    sizes_of,
+    unspread,
+)
 from .batcher import Batcher, Row, rule
 
 # An update that covers at least this part of an array is read at all its places, and not written at a few.

@@ -30,7 +30,7 @@ from ...ir.bindings import ir, run_pipeline, stablehlo
 from ...ir.clone import clone, replace_operands
 from ...ir.functions import add_function, call, inline_calls
 from ...ir.tidy import erase_unused
-from ...ir.walk import free_symbol, main_function, walk
+from ...ir.values import free_symbol, main_function, walk
 from ..report import Report
 from .cost import CONTROL, DOT, FREE, LARGE, REPEATED, Callees, Work, callees_of, refusal, repeated, weight
 

@@ -12,10 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir import kinds
-from ...ir.attributes import call_target, dot_numbers
 from ...ir.bindings import ir
-from ...ir.types import elements_of, is_static
-from ...ir.walk import symbol_of, walk
+from ...ir.values import call_target, dot_numbers, elements_of, is_static, symbol_of, walk
 
 _INSIDE = kinds.having("kernel")
 # Blocks of these may have regions of their own; those of others say how two elements are combined.

@@ -19,13 +19,11 @@ from ... import signature as signatures
 from ...constraints import Constraint
 from ...errors import PassError
 from ...ir import ops
-from ...ir.attributes import call_target, integers
 from ...ir.bindings import ir, run_pipeline
 from ...ir.kinds import having
 from ...ir.op_sheet import form_of
 from ...ir.ops import BROADCASTS, is_open
-from ...ir.values import defining, shape_of, users
-from ...ir.walk import walk
+from ...ir.values import call_target, defining, integers, shape_of, users, walk
 from ...signature import CheckSpec
 from .. import size_checks
 from ..factor_loops import expand

@@ -17,14 +17,23 @@ from typing import Any
 import numpy as np
 
 from ...ir import ops
-from ...ir.attributes import dot_numbers, gather_numbers, integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import reduction
 from ...ir.op_sheet import dot_axes
 from ...ir.ops import Size, compute, is_open
 from ...ir.refused import require
-from ...ir.types import numpy_dtype
-from ...ir.values import constant, defining, dtype_of, owner, shape_of, sizes_of
+from ...ir.values import (
+    constant,
+    defining,
+    dot_numbers,
+    dtype_of,
+    gather_numbers,
+    integers,
+    numpy_dtype,
+    owner,
+    shape_of,
+    sizes_of,
+)
 
 ABSOLUTE = "hlograph.absolute"  # marks a power of what is not negative
 

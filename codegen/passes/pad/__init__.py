@@ -28,7 +28,7 @@ from ...errors import PassError, UnsupportedGraphError
 from ...ir.bindings import ir
 from ...ir.host_calls import host_calls
 from ...ir.modules import refusals, replace_body
-from ...ir.walk import location_text, main_function, module_name
+from ...ir.values import location_text, main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
 from . import control, elementwise, facts, indexing, linalg, reduce, shape, slices, windows

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.types import INT32
-from ...ir.attributes import attributes_of, call_target
 from ...ir.bindings import ir
 from ...ir.host_calls import TARGET, name_of
+from ...ir.values import attributes_of, call_target
 from . import facts
 from .live import Live, counter
 from .padder import Padder, Pending, Rule, pads

@@ -15,9 +15,9 @@ from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.sizes import VALUE
 from ...dims import Dim, maximum, minimum
-from ...ir.attributes import constant_value
 from ...ir.bindings import ir
 from ...ir.kinds import CHLO, SCALAR_OPERANDS, STABLEHLO, direction_of
+from ...ir.values import constant_value
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Live, attributes_of_op, propagate

@@ -12,10 +12,10 @@ from ...builder import Tensor
 from ...builder.shape import i64_array
 from ...builder.types import INT64
 from ...dims import Dim, maximum
-from ...ir.attributes import gather_numbers, integers, scatter_numbers
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
 from ...ir.op_sheet import form_of
+from ...ir.values import gather_numbers, integers, scatter_numbers
 from . import facts
 from .facts import Fact
 from .live import Dims, Live, attributes_of_op

@@ -20,10 +20,9 @@ from ...builder.core import SizeSource
 from ...builder.types import BOOL, Attributes, DType, Sizes
 from ...constraints import Constraints
 from ...dims import Dim
-from ...ir.attributes import attributes_of
 from ...ir.bindings import ir
 from ...ir.refused import Refused
-from ...ir.values import constant
+from ...ir.values import attributes_of, constant
 from .facts import Fact
 
 Dims: TypeAlias = "tuple[Dim, ...]"

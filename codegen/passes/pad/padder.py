@@ -33,8 +33,7 @@ from ...dims import Dim, parse
 from ...errors import PaddingError
 from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS
-from ...ir.types import numpy_dtype
-from ...ir.walk import location_text, symbol_of
+from ...ir.values import location_text, numpy_dtype, symbol_of
 from ...signature import LIVE
 from . import facts
 from .facts import UNKNOWN, Fact

@@ -12,10 +12,10 @@ from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.types import INT32, DType
 from ...dtypes import kind_of, limits
-from ...ir.attributes import attributes_of, dot_numbers, integers
 from ...ir.bindings import ir
 from ...ir.kinds import direction_of, identity, monoid_of
 from ...ir.op_sheet import form_of
+from ...ir.values import attributes_of, dot_numbers, integers
 from . import facts
 from .facts import Fact
 from .live import Live, attributes_of_op

@@ -11,8 +11,8 @@ from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.shape import product
 from ...dims import Dim, maximum
-from ...ir.attributes import integers
 from ...ir.bindings import ir
+from ...ir.values import integers
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Dims, Live

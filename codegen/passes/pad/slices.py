@@ -10,8 +10,8 @@ from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.shape import slice_axes
 from ...dims import Dim, maximum
-from ...ir.attributes import integers
 from ...ir.bindings import ir
+from ...ir.values import integers
 from . import facts
 from .facts import UNKNOWN
 from .live import Dims, Live

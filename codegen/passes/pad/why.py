@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from ...ir.bindings import ir
 from ...ir.op_sheet import form_of
-from ...ir.values import owner
-from ...ir.walk import location_text
+from ...ir.values import location_text, owner
 from ..report import Report
 from .facts import UNKNOWN, Fact
 from .live import Live

@@ -13,10 +13,10 @@ from ...builder import Tensor
 from ...builder.shape import i64_array
 from ...builder.types import INT64, DType
 from ...dims import Dim, maximum
-from ...ir.attributes import attributes_of, convolution_numbers, integers
 from ...ir.bindings import ir
 from ...ir.dynamic_calls import fft_kind, of_fft
 from ...ir.kinds import identity, monoid_of
+from ...ir.values import attributes_of, convolution_numbers, integers
 from .control import pads_custom_call
 from .live import Dims, Live, attributes_of_op
 from .padder import Padder, pads

@@ -15,9 +15,8 @@ from collections.abc import Sequence as List
 
 import numpy as np
 
-from ...ir.attributes import Array
 from ...ir.bindings import ir
-from ...ir.types import bytes_of
+from ...ir.values import Array, bytes_of
 from .plan import ELEMENTWISE, Plan
 from .snapshot import distinct
 

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import ops
-from ...ir.attributes import Array, constant_value
 from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone, replace_operands
-from ...ir.values import sizes_of
+from ...ir.values import Array, constant_value, sizes_of
 from .plan import Plan, tiled
 from .snapshot import Sequence, distinct
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir.attributes import Array
+from ...ir.values import Array
 from ..report import Report
 from .snapshot import Sequence, Snapshot, depth_first, in_order
 

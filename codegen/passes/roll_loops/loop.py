@@ -16,11 +16,10 @@ from itertools import pairwise
 import numpy as np
 
 from ...ir import ops, while_ops
-from ...ir.attributes import attributes_of, integers
 from ...ir.batching import Batcher, Row
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import identity
-from ...ir.values import dtype_of, sizes_of
+from ...ir.values import attributes_of, dtype_of, integers, sizes_of
 from .emit import Column, Emitter, affine, put_together, rows, tiles
 
 

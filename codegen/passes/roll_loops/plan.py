@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir.attributes import Array
 from ...ir.batching import captured
 from ...ir.bindings import ir
 from ...ir.kinds import STABLEHLO, having
-from ...ir.types import bytes_of
-from ...ir.values import constant, dtype_of, sizes_of
+from ...ir.values import Array, bytes_of, constant, dtype_of, sizes_of
 from .find import Run
 from .snapshot import distinct
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...ir import kinds
-from ...ir.attributes import Array
 from ...ir.bindings import ir
+from ...ir.values import Array
 
 # Elements of a constant that are printed; a longer one equals only itself.
 _ELEMENTS = 64

@@ -15,8 +15,7 @@ from ...analysis.loops import Loop, Stack
 from ...ir.bindings import ir
 from ...ir.kinds import EFFECTS
 from ...ir.refused import Refused, require
-from ...ir.types import static_bytes
-from ...ir.values import static_shape, users
+from ...ir.values import static_bytes, static_shape, users
 from ..report import Report
 from ..stepwise import Accumulation, Lifted, Monoid, Node, dependent, late, reads
 from .region import Region, lift, masked, summed

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from ...analysis.loops import Loop, Stack
-from ...ir.attributes import integers
 from ...ir.bindings import ir
 from ...ir.kinds import direction_of, having
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused, needed, require
-from ...ir.values import constant, owner, shape_of, static_shape, unspread
+from ...ir.values import constant, integers, owner, shape_of, static_shape, unspread
 from ..stepwise import Accumulation, Lifted, Monoid, Node
 
 

@@ -16,12 +16,11 @@ import numpy as np
 
 from ...dims import Dim
 from ...ir import ops
-from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import reduction
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused
-from ...ir.values import constant, dtype_of, is_constant, owner, static_shape, unspread
+from ...ir.values import constant, dtype_of, integers, is_constant, owner, static_shape, unspread
 from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ..stepwise import Accumulation, Lifted, Node, Progress
 from .region import Difference, Region, masked

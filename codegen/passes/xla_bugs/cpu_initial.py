@@ -18,12 +18,10 @@ import math
 import numpy as np
 
 from ...ir import ops
-from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
 from ...ir.clone import clone_block
 from ...ir.kinds import having, identity, monoid_of
-from ...ir.values import constant, dtype_of, static_shape
-from ...ir.walk import walk
+from ...ir.values import constant, dtype_of, integers, static_shape, walk
 from ..report import Report
 
 TRIGGERS = frozenset({"stablehlo.reduce"})

@@ -17,10 +17,8 @@ import numpy as np
 
 from ...dtypes import kind_of
 from ...ir import ops
-from ...ir.attributes import integers
 from ...ir.bindings import ir, stablehlo
-from ...ir.types import numpy_dtype
-from ...ir.walk import walk
+from ...ir.values import integers, numpy_dtype, walk
 from ..report import Report
 
 ELEMENTS = 4096  # from which XLA:CPU leaves a reduction to the library

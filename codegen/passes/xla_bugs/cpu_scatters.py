@@ -11,10 +11,8 @@ updates, whatever the scatter makes of several (every jaxlib from 0.10 to 0.12).
 from __future__ import annotations
 
 from ...ir import ops
-from ...ir.attributes import scatter_numbers
 from ...ir.bindings import ir
-from ...ir.types import numpy_dtype
-from ...ir.walk import walk
+from ...ir.values import numpy_dtype, scatter_numbers, walk
 from ..report import Report
 
 # A module without any of these is left as it is; callers may then save themselves a copy.

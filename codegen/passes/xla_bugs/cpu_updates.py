@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from ...ir import ops
 from ...ir.bindings import ir
-from ...ir.values import owner
-from ...ir.walk import walk
+from ...ir.values import owner, walk
 from ..report import Report
 
 _UPDATES = ("stablehlo.dynamic_update_slice", "stablehlo.scatter")

@@ -16,8 +16,7 @@ import math
 
 from ...ir import ops
 from ...ir.bindings import ir
-from ...ir.values import dtype_of, owner, static_shape
-from ...ir.walk import main_function, walk
+from ...ir.values import dtype_of, main_function, owner, static_shape, walk
 from ..report import Report
 
 TRIGGERS = frozenset({"stablehlo.while"})

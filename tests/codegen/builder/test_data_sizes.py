@@ -14,7 +14,7 @@ from hlograph.codegen import signature as signatures
 from hlograph.codegen.builder import BOOL, INT64
 from hlograph.codegen.constraints import Constraint
 from hlograph.codegen.dims import maximum, minimum, symbol
-from hlograph.codegen.ir.walk import main_function
+from hlograph.codegen.ir.values import main_function
 from hlograph.codegen.signature import Argument, Count, Result, Signature
 from hlograph.errors import DataDependentSizeError, UnsupportedGraphError
 

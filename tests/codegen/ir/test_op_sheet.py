@@ -12,8 +12,7 @@ from hlograph.codegen.ir.functions import return_values
 from hlograph.codegen.ir.kinds import AXES
 from hlograph.codegen.ir.op_sheet import form_of, leading, reshape_axes, shortened
 from hlograph.codegen.ir.ops import tensor_type
-from hlograph.codegen.ir.values import sizes_of
-from hlograph.codegen.ir.walk import main_function, walk
+from hlograph.codegen.ir.values import main_function, sizes_of, walk
 from hlograph.codegen.program import Program
 
 TYPES = {

@@ -11,8 +11,7 @@ from hlograph.codegen.ir import ops, while_ops
 from hlograph.codegen.ir.bindings import ir, new_context, stablehlo
 from hlograph.codegen.ir.functions import return_values
 from hlograph.codegen.ir.modules import reference_eval
-from hlograph.codegen.ir.values import owner
-from hlograph.codegen.ir.walk import main_function, terminator
+from hlograph.codegen.ir.values import main_function, owner, terminator
 
 Body = Callable[..., "ir.Value | Sequence[ir.Value]"]
 X = np.arange(24.0).reshape(2, 3, 4) - 7

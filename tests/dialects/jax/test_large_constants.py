@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.ir.walk import constants
+from hlograph.codegen.ir.values import constants
 from hlograph.errors import GraphError
 
 LIMIT = 128

@@ -14,7 +14,7 @@ from hlograph.codegen import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
 from hlograph.codegen.dims import parse
 from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.codegen.ir.walk import constants
+from hlograph.codegen.ir.values import constants
 
 SDS = jax.ShapeDtypeStruct
 VECTOR, MATRIX = SDS(("n",), "float32"), SDS(("n", "n"), "float32")

@@ -11,8 +11,8 @@ from jax.experimental import serialize_executable
 
 import hlograph
 from hlograph.codegen.errors import PassError
-from hlograph.codegen.ir.attributes import dense_attr
 from hlograph.codegen.ir.bindings import ir, new_context
+from hlograph.codegen.ir.values import dense_attr
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.passes import rewrite, stablehlo
 from hlograph.runtime.lowered import hlo

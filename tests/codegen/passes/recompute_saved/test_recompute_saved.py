@@ -17,7 +17,7 @@ from jax import lax
 from rewritten_runs import with_less_saved, within_roundings
 
 from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.walk import walk
+from hlograph.codegen.ir.values import walk
 from hlograph.codegen.passes import recompute_saved, work_into_loops
 from hlograph.codegen.passes.optimize import ON_LOOPS
 from hlograph.codegen.passes.report import Report

@@ -16,7 +16,7 @@ import pytest
 from jax import lax
 
 from hlograph.codegen import passes
-from hlograph.codegen.ir.walk import walk
+from hlograph.codegen.ir.values import walk
 from hlograph.codegen.passes.optimize import exact
 from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.sink_reductions import two_passes
