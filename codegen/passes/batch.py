@@ -88,7 +88,17 @@ def batch(
             if rows:
                 batcher.active = given[count]
             found = batcher.block(block, [Row(given[number], each[number]) for number in range(count)])
-            return _returned(batcher, signature, found, summed, zeros)
+            returned: list[ir.Value] = []
+            for number, row in enumerate(found):
+                if number >= len(signature.results):
+                    returned.append(worst(batcher, row))
+                elif number in summed:
+                    returned.append(total(batcher, row))
+                else:
+                    value = batcher.full(row)
+                    masked = zeros and batcher.active is not None
+                    returned.append(batcher.where_active(value, ops.filled(value, 0)) if masked else value)
+            return returned
 
         extent = size if isinstance(size, int) else DYNAMIC
         types = [
@@ -118,21 +128,6 @@ def _refuse(module: ir.Module, signature: Signature, size: int | str, shared: Co
         raise PassError("batch: a size depends on data")
     elif not signature.value_arguments <= set(shared):
         raise PassError("batch: an argument whose value decides a size must be the same for all rows")
-
-
-def _returned(
-    batcher: Batcher, signature: Signature, found: list[Row], summed: Collection[int], zeros: bool
-) -> list[ir.Value]:
-    flags = found[len(signature.results) :]
-    values = [
-        total(batcher, row) if number in summed else _or_zero(batcher, batcher.full(row), zeros)
-        for number, row in enumerate(found[: len(signature.results)])
-    ]
-    return values + [worst(batcher, row) for row in flags]
-
-
-def _or_zero(batcher: Batcher, value: ir.Value, zeros: bool) -> ir.Value:
-    return value if batcher.active is None or not zeros else batcher.where_active(value, ops.filled(value, 0))
 
 
 def _signature(

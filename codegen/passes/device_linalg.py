@@ -38,13 +38,12 @@ def run(module: ir.Module, _report: Report, *, platform: Literal["cpu", "cuda", 
     """The pass; `platform` is JAX's name of the platform, "gpu" is "cuda"."""
     name = "cuda" if platform == "gpu" else platform
     implemented = _implementations(module)
-    found = [op for op in walk(module) if _has_library(_kind(op, implemented), op, name)]
+    kinds = [(op, _kind(op, implemented)) for op in walk(module)]
+    found = [(op, kind) for op, kind in kinds if kind is not None and _has_library(kind, op, name)]
     if found:
         _leave_others(main_function(module), name)
     functions: dict[Any, str] = {}
-    for operation in found:
-        kind = _kind(operation, implemented)
-        assert kind is not None
+    for operation, kind in found:
         key, function = _library_function(kind, operation)
         if not all(ir.RankedTensorType(value.type).has_static_shape for value in operation.operands):
             raise PassError(f"device_linalg needs static shapes; specialize first (at {operation.location})")
@@ -87,14 +86,12 @@ def _kind(operation: ir.Operation, implemented: Mapping[str, str]) -> str | None
     return None
 
 
-def _has_library(kind: str | None, operation: ir.Operation, platform: str) -> bool:
+def _has_library(kind: str, operation: ir.Operation, platform: str) -> bool:
     """Whether an operation is one that the platform's library does.
 
     Raises:
         PassError: it is not, and there is no portable form of it.
     """
-    if kind is None:
-        return False
     type_ = ir.RankedTensorType(operation.operands[0].type)
     dtype = numpy_dtype(type_.element_type).name
     if 0 in type_.shape and kind.endswith("qr"):  # LAPACK's divides by it, or prints that it has no such matrix
@@ -181,14 +178,11 @@ def _triangular_solve(operation: ir.Operation) -> tuple[tuple[bool, ...], Callab
 def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: str) -> str:
     import jax
 
-    specs = []
-    for value in operation.operands:
-        type_ = ir.RankedTensorType(value.type)
-        specs.append((tuple(type_.shape), numpy_dtype(type_.element_type)))
+    types = [ir.RankedTensorType(value.type) for value in operation.operands]
     with enable_x64(True):
-        arguments = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in specs]
+        arguments = [jax.ShapeDtypeStruct(tuple(x.shape), numpy_dtype(x.element_type)) for x in types]
         try:
             return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
         except (TypeError, ValueError) as error:
-            what = ", ".join(str(value.type) for value in operation.operands)
+            what = ", ".join(map(str, types))
             raise PassError(f"device_linalg: no library takes {what} (at {operation.location}): {error}") from None

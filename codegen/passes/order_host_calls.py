@@ -14,7 +14,7 @@ from ..errors import PassError
 from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.host_calls import host_calls, is_host_call
-from ..ir.values import main_function, terminator, walk
+from ..ir.values import ancestors, main_function, terminator, walk
 from ..ir.while_ops import add_carries
 from .report import Report
 
@@ -37,19 +37,11 @@ def run(module: ir.Module, report: Report) -> None:
 
 
 def _check_place(call: ir.Operation, main: ir.Operation) -> None:
-    parent = _around(call)
-    while parent.name in ("stablehlo.while", *_BRANCHES):
-        parent = _around(parent)
+    parent = next(op for op in ancestors(call) if op.name not in ("stablehlo.while", *_BRANCHES))
     if parent.name != "func.func":
         raise PassError(f"order_host_calls: a {parent.name} runs its block in no order, and it calls Python")
     if parent != main:
         raise PassError("order_host_calls: a private function calls Python; inline it first")
-
-
-def _around(operation: ir.Operation) -> ir.Operation:
-    parent = operation.parent
-    assert parent is not None, "an op in a function"
-    return parent.operation
 
 
 def _thread(block: ir.Block, order: ir.Value | None) -> ir.Value | None:
@@ -67,15 +59,11 @@ def _thread(block: ir.Block, order: ir.Value | None) -> ir.Value | None:
             order = operation.results[0]
         elif operation.regions and any(map(is_host_call, walk(operation))):
             how = _loop if operation.name == "stablehlo.while" else _branches
-            order = how(operation, _made(order, operation))
+            if order is None:
+                with ir.InsertionPoint(operation), operation.location:
+                    order = ops.index(0)
+            order = how(operation, order)
     return order
-
-
-def _made(order: ir.Value | None, before: ir.Operation) -> ir.Value:
-    if order is not None:
-        return order
-    with ir.InsertionPoint(before), before.location:
-        return ops.index(0)
 
 
 def _loop(loop: ir.Operation, order: ir.Value) -> ir.Value:

@@ -20,6 +20,7 @@ kernels for fewer rows are the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -344,13 +345,11 @@ def first_loop(choices: list[Region], settings: Settings) -> Loop:
     Raises:
         Refused: it cannot become any, or nothing is gained.
     """
-    for number, region in enumerate(choices):
-        try:
+    *others, last = choices
+    for region in others:
+        with suppress(Refused):
             return _loops(region, settings)[0]
-        except Refused:
-            if number == len(choices) - 1:
-                raise
-    raise AssertionError("a region has a form")
+    return _loops(last, settings)[0]
 
 
 def _loops(region: Region, settings: Settings) -> list[Loop]:
