@@ -49,7 +49,7 @@ class Node:
         op: the op.
         lifted: of its results; of its reduced operands, where the op reduces the axis.
         rows: for each operand where it has the parts, or None where it is needed whole.
-        same: the operand that the part is, if the op only masks what is not live (`live_masks.py`).
+        same: the operand that the part is, if the op only masks what is not live (`sink_reductions/region.py`).
     """
 
     op: ir.Operation

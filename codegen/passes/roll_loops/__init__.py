@@ -7,11 +7,11 @@
             ... 1,000 times                                               %s = stablehlo.sine %m ... }
 
 In: a module, such as JAX or hlograph writes where a Python loop was unrolled, or its gradient. Out: the module with its
-functions' repeated blocks rolled up, or untouched where there are none. The way: a function is read as arrays
-(snapshot.py), in an order in which repetitions lie one behind the other (sequence.py); stretches with a period are
-found (periods.py, find.py) and checked operand by operand (classify.py); of a block, what does not depend on earlier
-repetitions becomes one op with a leading axis (plan.py, vectorize.py), the rest a loop (loop.py); what pays (cost.py)
-is written anew (emit.py). Then the same for the bodies of loops (bodies.py).
+functions' repeated blocks rolled up, or untouched where there are none. The way: a function is read as arrays, in an
+order in which repetitions lie one behind the other (snapshot.py); stretches with a period are found, and checked
+operand by operand (find.py); of a block, what does not depend on earlier repetitions becomes one op with a leading axis
+(plan.py), the rest a loop (loop.py); what pays (cost.py) is written anew (emit.py). Then the same for the bodies of
+loops.
 
 Preconditions: static shapes; no op with an effect in the block; each operand comes from the block, from up to
 `LONGEST_LAG` repetitions ago, or from before the run. Rounding: every op stays, on the same numbers. With
