@@ -17,10 +17,10 @@ import numpy as np
 
 from .bindings import current_context, ir, stablehlo
 from .kinds import AXES, having, monoid_of
-from .values import dense_attr, dot_numbers, gather_numbers, integers, scatter_numbers, shape_of
+from .values import dense_attr, dot_sides, gather_numbers, integers, scatter_numbers, shape_of
 
 Axes = list[int | None]
-Sides = tuple[Sequence[int], Sequence[int]]  # axes of the left operand and of the right one
+Sides = Sequence[Sequence[int]]  # axes of the left operand and of the right one
 
 _ELEMENTWISE = having("elementwise")
 _ORDERED = having("ordered")
@@ -154,11 +154,9 @@ def _keeps_bits(op: ir.Operation, monoid: str) -> bool:
 
 
 def _dot(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    numbers = dot_numbers(op.attributes[name])
-    contracting = tuple(numbers.lhs_contracting_dimensions), tuple(numbers.rhs_contracting_dimensions)
-    batching = tuple(numbers.lhs_batching_dimensions), tuple(numbers.rhs_batching_dimensions)
+    contracting, batching = dot_sides(op)
     axes = dot_axes(contracting, batching, [len(shape) for shape in shapes])
-    return Form(axes, summed=contracting, monoid="add", ordered=_keeps_bits(op, "add"))
+    return Form(axes, summed=tuple(map(tuple, contracting)), monoid="add", ordered=_keeps_bits(op, "add"))
 
 
 def _gather(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
@@ -240,16 +238,13 @@ def leading_dot(op: ir.Operation, each: Sequence[bool]) -> tuple[ir.Attribute, i
         op: the dot.
         each: which of the two operands have it. Where both do, it is a batch of the dot's; else the dot keeps it.
     """
-    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
-    sides = (
-        [numbers.lhs_batching_dimensions, numbers.rhs_batching_dimensions],
-        [numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions],
+    contracting, batching = (
+        [[axis + own for axis in axes] for axes, own in zip(sides, each, strict=True)] for sides in dot_sides(op)
     )
-    batching, contracting = ([[axis + own for axis in axes] for axes, own in zip(x, each, strict=True)] for x in sides)
     if all(each):
         batching = [[0, *axes] for axes in batching]
     ranks = [len(shape_of(value)) + own for value, own in zip(op.operands, each, strict=True)]
-    places = dot_axes((contracting[0], contracting[1]), (batching[0], batching[1]), ranks)
+    places = dot_axes(contracting, batching, ranks)
     first = places[0 if each[0] else 1][0]
     assert first is not None
     return stablehlo.DotDimensionNumbers.get(batching[0], batching[1], contracting[0], contracting[1]), first

@@ -386,12 +386,8 @@ def positive_zeros(value: ir.Value) -> ir.Value:
 
 def dot_numbers(contracting: Sides, batching: Sides = ((), ())) -> ir.Attribute:
     """The attribute with a dot's dimension numbers."""
-    return stablehlo.DotDimensionNumbers.get(
-        lhs_batching_dimensions=list(batching[0]),
-        rhs_batching_dimensions=list(batching[1]),
-        lhs_contracting_dimensions=list(contracting[0]),
-        rhs_contracting_dimensions=list(contracting[1]),
-    )
+    sides = [list(axes) for axes in (*batching, *contracting)]
+    return stablehlo.DotDimensionNumbers.get(sides[0], sides[1], sides[2], sides[3])
 
 
 def dot_general(

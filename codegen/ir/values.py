@@ -207,9 +207,11 @@ def _complex_splat(text: str) -> np.ndarray[Any, Any] | None:
     return np.asarray(value, np.complex64 if match[3] == "f32" else np.complex128)
 
 
-def dot_numbers(attribute: ir.Attribute) -> Any:
-    """The dimension numbers of a dot: `lhs_contracting_dimensions`, `rhs_batching_dimensions`, ..."""
-    return stablehlo.DotDimensionNumbers(attribute)
+def dot_sides(op: ir.Operation) -> tuple[list[list[int]], list[list[int]]]:
+    """The axes that a `dot_general` contracts, and those of batches, of its left operand and of its right one."""
+    found = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    contracting = [list(found.lhs_contracting_dimensions), list(found.rhs_contracting_dimensions)]
+    return contracting, [list(found.lhs_batching_dimensions), list(found.rhs_batching_dimensions)]
 
 
 def gather_numbers(attribute: ir.Attribute) -> Any:

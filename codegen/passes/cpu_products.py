@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ir import ops
 from ..ir.bindings import ir
-from ..ir.values import dot_numbers, dtype_of, sizes_of, symbol_of, walk
+from ..ir.values import dot_sides, dtype_of, sizes_of, symbol_of, walk
 from .report import Report
 
 TARGET = "hlograph_gemm"
@@ -88,12 +88,9 @@ class _Axes:
 
 
 def _sides(dot: ir.Operation) -> tuple[_Axes, _Axes]:
-    numbers = dot_numbers(dot.attributes["dot_dimension_numbers"])
+    contracted, batch = dot_sides(dot)
     left, right = dot.operands
-    return (
-        _Axes(left, numbers.lhs_batching_dimensions, numbers.lhs_contracting_dimensions),
-        _Axes(right, numbers.rhs_batching_dimensions, numbers.rhs_contracting_dimensions),
-    )
+    return _Axes(left, batch[0], contracted[0]), _Axes(right, batch[1], contracted[1])
 
 
 def _refusal(dot: ir.Operation) -> str:

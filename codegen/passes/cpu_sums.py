@@ -32,7 +32,7 @@ from ..ir import ops
 from ..ir.bindings import ir, stablehlo
 from ..ir.kinds import identity, reduction
 from ..ir.refused import require
-from ..ir.values import constant, dot_numbers, dtype_of, integers, owner, static_shape
+from ..ir.values import constant, dot_sides, dtype_of, integers, owner, static_shape
 from .report import Report
 from .rewriting import Rewrite, apply
 
@@ -121,11 +121,8 @@ def _is_float(op: ir.Operation) -> bool:
 
 def _sides(op: ir.Operation) -> list[tuple[ir.Value, list[int], list[int]]]:
     """A dot's operands, with the axes of batches and those that are summed up."""
-    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
-    return [
-        (op.operands[0], list(numbers.lhs_batching_dimensions), list(numbers.lhs_contracting_dimensions)),
-        (op.operands[1], list(numbers.rhs_batching_dimensions), list(numbers.rhs_contracting_dimensions)),
-    ]
+    contracting, batching = dot_sides(op)
+    return list(zip(op.operands, batching, contracting, strict=True))
 
 
 def _dot_in_blocks(op: ir.Operation) -> ir.Value | None:

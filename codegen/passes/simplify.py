@@ -28,7 +28,7 @@ from ..ir.refused import Refused, needed, require
 from ..ir.values import (
     Array,
     constant,
-    dot_numbers,
+    dot_sides,
     dtype_of,
     gather_numbers,
     integers,
@@ -455,9 +455,7 @@ def transpose_into_dot(op: ir.Operation) -> ir.Operation | None:
     transposes = [owner(operand) for operand in op.operands]
     if not any(each is not None and each.name == "stablehlo.transpose" for each in transposes):
         return None
-    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
-    batch = [list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)]
-    contracted = [list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)]
+    contracted, batch = dot_sides(op)
     operands, kept = list(op.operands), ""
     for side, each in enumerate(transposes):
         if each is None or each.name != "stablehlo.transpose":
@@ -472,11 +470,4 @@ def transpose_into_dot(op: ir.Operation) -> ir.Operation | None:
         batch[side] = [order[axis] for axis in batch[side]]
         contracted[side] = [order[axis] for axis in contracted[side]]
     require(operands != list(op.operands), kept)
-    made = clone(op, operands)
-    made.attributes["dot_dimension_numbers"] = stablehlo.DotDimensionNumbers.get(
-        lhs_batching_dimensions=batch[0],
-        rhs_batching_dimensions=batch[1],
-        lhs_contracting_dimensions=contracted[0],
-        rhs_contracting_dimensions=contracted[1],
-    )
-    return made
+    return clone(op, operands, dot_dimension_numbers=ops.dot_numbers(contracted, batch))

@@ -20,7 +20,7 @@ from ..bindings import DYNAMIC, ir, stablehlo
 from ..clone import clone, replace_operands
 from ..kinds import EFFECTS
 from ..ops import Size
-from ..values import call_target, constant, dot_numbers, dtype_of, flag_of, owner, shape_of, sizes_of, terminator, users
+from ..values import call_target, constant, dot_sides, dtype_of, flag_of, owner, shape_of, sizes_of, terminator, users
 from ..while_ops import counted
 
 
@@ -357,9 +357,8 @@ def total(batcher: Batcher, row: Row) -> ir.Value:
         return stablehlo.multiply(row.value, _count(batcher, row.value))
     made = owner(row.value)
     if made is not None and made.name == "stablehlo.dot_general":
-        numbers = dot_numbers(made.attributes["dot_dimension_numbers"])
-        left, right = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
-        if left[:1] == [0] and right[:1] == [0] and all(sizes_of(x)[0] == batcher.extent for x in made.operands):
+        first = [axes[:1] for axes in dot_sides(made)[1]]
+        if first == [[0], [0]] and all(sizes_of(x)[0] == batcher.extent for x in made.operands):
             return _contracted(batcher, made)
     value = batcher.where_active(row.value, ops.filled(row.value, 0))
     return ops.reduce("stablehlo.add", value, ops.scalar(0, value), [0])
@@ -367,11 +366,8 @@ def total(batcher: Batcher, row: Row) -> ir.Value:
 
 def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
     """A dot of two batches that contracts over the rows as well."""
-    found = dot_numbers(dot.attributes["dot_dimension_numbers"])
-    attribute = ops.dot_numbers(
-        ([0, *found.lhs_contracting_dimensions], [0, *found.rhs_contracting_dimensions]),
-        (list(found.lhs_batching_dimensions)[1:], list(found.rhs_batching_dimensions)[1:]),
-    )
+    contracting, batching = dot_sides(dot)
+    attribute = ops.dot_numbers([[0, *axes] for axes in contracting], [axes[1:] for axes in batching])
     sides = [batcher.where_active(x, ops.filled(x, 0)) for x in dot.operands]
     return clone(dot, sides, sizes_of(dot.results[0])[1:], dot_dimension_numbers=attribute).results[0]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from ...ir import kinds
 from ...ir.bindings import ir
-from ...ir.values import call_target, dot_numbers, elements_of, is_static, symbol_of, walk
+from ...ir.values import call_target, dot_sides, elements_of, is_static, symbol_of, walk
 
 _INSIDE = kinds.having("kernel")
 # Blocks of these may have regions of their own; those of others say how two elements are combined.
@@ -210,10 +210,10 @@ class Dot:
     @staticmethod
     def of(op: ir.Operation) -> Dot:
         """Reads a `stablehlo.dot_general`."""
-        numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
+        contracting, batching = dot_sides(op)
         shapes = [ir.RankedTensorType(value.type).shape for value in op.operands]
-        contracted = math.prod(shapes[0][axis] for axis in numbers.lhs_contracting_dimensions)
-        batch = math.prod(shapes[0][axis] for axis in numbers.lhs_batching_dimensions)
+        contracted = math.prod(shapes[0][axis] for axis in contracting[0])
+        batch = math.prod(shapes[0][axis] for axis in batching[0])
         work = math.prod(ir.RankedTensorType(op.results[0].type).shape) * contracted
         sizes = [math.prod(shape) for shape in shapes]
         if contracted == 1:  # elementwise
@@ -222,8 +222,8 @@ class Dot:
             matrix = op.operands[int(sizes[0] == batch * contracted)]
             # A matrix that is computed inside is computed in the dot's innermost loop.
             return Dot(work, MATVEC if _is_given(matrix) else MATVEC_COMPUTED)
-        rows = list(numbers.lhs_contracting_dimensions) == [len(shapes[0]) - 1]
-        columns = list(numbers.rhs_contracting_dimensions) == [len(numbers.rhs_batching_dimensions)]
+        rows = contracting[0] == [len(shapes[0]) - 1]
+        columns = contracting[1] == [len(batching[1])]
         if not (rows and columns):
             return Dot(work, DOT_TRANSPOSED)
         return Dot(work, DOT_NARROW if contracted <= 16 else DOT)

@@ -25,7 +25,7 @@ from ...ir.refused import require
 from ...ir.values import (
     constant,
     defining,
-    dot_numbers,
+    dot_sides,
     dtype_of,
     gather_numbers,
     integers,
@@ -161,9 +161,7 @@ def dot_as_sum(op: ir.Operation) -> ir.Value | None:
     result = op.results[0]
     if not is_open(lhs, rhs, result):
         return None
-    numbers = dot_numbers(op.attributes["dot_dimension_numbers"])
-    contracting = list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
-    batching = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
+    contracting, batching = dot_sides(op)
     shapes = [shape_of(value) for value in (lhs, rhs)]
     are_matrices = all(len(shape) == 2 + len(batching[0]) and 1 not in shape for shape in shapes)
     if are_matrices and len(contracting[0]) == 1 and len(batching[0]) <= 1:

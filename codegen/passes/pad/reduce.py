@@ -15,7 +15,7 @@ from ...dtypes import kind_of, limits
 from ...ir.bindings import ir
 from ...ir.kinds import direction_of, identity, monoid_of
 from ...ir.op_sheet import form_of
-from ...ir.values import attributes_of, dot_numbers, integers
+from ...ir.values import attributes_of, dot_sides, integers
 from . import facts
 from .facts import Fact
 from .live import Live, attributes_of_op
@@ -128,9 +128,7 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     """A product with the cheapest masks that make one operand 0 and the other finite along contracted padded axes."""
     lhs, rhs = operands
     dtype = padder.type_of(operation.results[0])[1]
-    numbers = dot_numbers(operation.attributes["dot_dimension_numbers"])
-    batching = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
-    contracting = list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
+    contracting, batching = dot_sides(operation)
     lhs, rhs = _equal_axes(padder, lhs, rhs, [*zip(*batching, strict=True), *zip(*contracting, strict=True)])
     for left, right in zip(*contracting, strict=True):
         if type(lhs.dims[left]) is not int:
