@@ -1,9 +1,6 @@
 // Cholesky factors and triangular solves are calls of BLAS; complex ones and empty ones stay.
 //
 // RUN: %hlograph opt %s --split-input-file --pass cpu_factors | filecheck %s
-// RUN: not %hlograph opt %s --split-input-file --pass 'cpu_factors{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
-
-// OPTION: hlograph: error: pass 'cpu_factors' takes no options
 
 // CHECK-LABEL: module @both
 // CHECK: [[L:%[^ ]+]] = stablehlo.custom_call @hlograph_potrf(%arg0) {api_version = 4 : i32, backend_config = {lower = true}, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<16x16xf64>) -> tensor<16x16xf64>

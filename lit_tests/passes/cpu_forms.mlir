@@ -3,9 +3,6 @@
 // RUN: %hlograph opt %s --split-input-file --pass cpu_forms --explain cpu_forms 2>&1 | filecheck %s
 
 // CHECK: running_loop: {{.*}}: rewritten
-// CHECK: running_loop: {{.*}}: left alone: 1 elements lie next to each other, fewer than 16
-// CHECK: small_triangular_solve: {{.*}}: left alone: a matrix of 16 x 16 is for LAPACK
-// CHECK: small_cholesky: {{.*}}: left alone: a matrix of 16 x 16 is for LAPACK
 
 // A running sum of columns is a loop. What rounding takes from a float64 sum is carried beside it.
 module @running {
@@ -65,23 +62,6 @@ module @dynamic {
 
 // -----
 
-// XLA's form of a single running sum is as fast.
-module @single {
-  func.func @main(%x: tensor<80xf64>) -> tensor<80xf64> {
-    %z = stablehlo.constant dense<0.0> : tensor<f64>
-    %s = "stablehlo.reduce_window"(%x, %z) <{window_dimensions = array<i64: 80>, padding = dense<[[79, 0]]> : tensor<1x2xi64>}> ({
-    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
-      %n = stablehlo.add %a, %b : tensor<f64>
-      stablehlo.return %n : tensor<f64>
-    }) : (tensor<80xf64>, tensor<f64>) -> tensor<80xf64>
-    return %s : tensor<80xf64>
-  }
-}
-// CHECK-LABEL: module @single
-// CHECK: stablehlo.reduce_window
-
-// -----
-
 // A small Cholesky factor is written out.
 module @cholesky {
   func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
@@ -95,20 +75,6 @@ module @cholesky {
 // CHECK: stablehlo.sqrt
 // CHECK: stablehlo.concatenate
 // CHECK: stablehlo.select
-
-// -----
-
-// A medium one is LAPACK's.
-module @medium {
-  func.func @main(%a: tensor<16x16xf64>, %b: tensor<16x1xf64>) -> tensor<16x1xf64> {
-    %l = stablehlo.cholesky %a, lower = true : tensor<16x16xf64>
-    %x = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>}> : (tensor<16x16xf64>, tensor<16x1xf64>) -> tensor<16x1xf64>
-    return %x : tensor<16x1xf64>
-  }
-}
-// CHECK-LABEL: module @medium
-// CHECK: stablehlo.cholesky
-// CHECK: stablehlo.triangular_solve
 
 // -----
 

@@ -2,13 +2,7 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass cpu_math | filecheck %s
 // RUN: %hlograph opt %s --split-input-file --pass 'cpu_math{inline=0}' | filecheck %s --check-prefix=CALL
-// RUN: %hlograph opt %s --split-input-file --pass 'cpu_math{elements=1}' | filecheck %s --check-prefix=FEW
 // RUN: %hlograph opt %s --split-input-file --pass cpu_math --explain cpu_math 2>&1 | filecheck %s --check-prefix=WHY
-// RUN: not %hlograph opt %s --split-input-file --pass 'cpu_math{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
-// RUN: not %hlograph opt %s --split-input-file --pass 'cpu_math{elements=few}' 2>&1 | filecheck %s --check-prefix=NUMBER
-
-// OPTION: hlograph: error: pass 'cpu_math' has no option 'speed'; it takes elements (an integer), inline (an integer)
-// NUMBER: hlograph: error: pass 'cpu_math': elements is an integer, not 'few'
 
 // The exponent and the mantissa by their bits; one division; what is not a positive number by selection.
 // CHECK-LABEL: module @log
@@ -45,56 +39,6 @@ module @softplus {
     %2 = stablehlo.exponential %1 : tensor<100xf64>
     %3 = stablehlo.log_plus_one %2 : tensor<100xf64>
     return %3 : tensor<100xf64>
-  }
-}
-
-// -----
-
-// A result with several users is computed by a function, which has no reflection where the argument is an exponential.
-// CHECK-LABEL: module @users
-// CHECK: [[E:%[^ ]+]] = stablehlo.exponential %arg0
-// CHECK: [[L:%[^ ]+]] = call @cpu_math.lgamma_of_positive([[E]]) {mhlo.frontend_attributes = {inlineable = "false"}}
-// CHECK: func.func private @cpu_math.lgamma_of_positive
-// CHECK-NOT: stablehlo.round_nearest_even
-// CHECK: }
-module @users {
-  func.func @main(%arg0: tensor<100xf64>) -> (tensor<100xf64>, tensor<100xf64>) {
-    %0 = stablehlo.exponential %arg0 : tensor<100xf64>
-    %1 = chlo.lgamma %0 : tensor<100xf64> -> tensor<100xf64>
-    %2 = stablehlo.sine %1 : tensor<100xf64>
-    %3 = stablehlo.cosine %1 : tensor<100xf64>
-    return %2, %3 : tensor<100xf64>, tensor<100xf64>
-  }
-}
-
-// -----
-
-// CHECK-LABEL: module @gamma
-// CHECK-NOT: chlo.
-// CHECK: stablehlo.round_nearest_even
-// CHECK-NOT: chlo.
-// CHECK: return
-module @gamma {
-  func.func @main(%arg0: tensor<100xf64>) -> tensor<100xf64> {
-    %0 = stablehlo.constant dense<1.0> : tensor<100xf64>
-    %1 = chlo.digamma %arg0 : tensor<100xf64> -> tensor<100xf64>
-    %2 = chlo.polygamma %0, %1 : tensor<100xf64>, tensor<100xf64> -> tensor<100xf64>
-    return %2 : tensor<100xf64>
-  }
-}
-
-// -----
-
-// CHECK-LABEL: module @few
-// CHECK: stablehlo.log %arg0 : tensor<4xf64>
-// FEW-LABEL: module @few
-// FEW-NOT: stablehlo.log
-// FEW: module @others
-// WHY: log: {{.*}} = stablehlo.log %arg0 : tensor<4xf64>{{.*}}: left alone: it has 4 elements, fewer than elements=64
-module @few {
-  func.func @main(%arg0: tensor<4xf64>) -> tensor<4xf64> {
-    %0 = stablehlo.log %arg0 : tensor<4xf64>
-    return %0 : tensor<4xf64>
   }
 }
 

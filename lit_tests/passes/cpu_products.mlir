@@ -1,9 +1,6 @@
 // Matrix products are calls of BLAS; what XLA has kernels for, and what is in a kernel of many ops, stays.
 //
 // RUN: %hlograph opt %s --split-input-file --pass cpu_products | filecheck %s
-// RUN: not %hlograph opt %s --split-input-file --pass 'cpu_products{speed=1}' 2>&1 | filecheck %s --check-prefix=OPTION
-
-// OPTION: hlograph: error: pass 'cpu_products' takes no options
 
 // CHECK-LABEL: module @stack
 // CHECK: [[Y:%[^ ]+]] = stablehlo.custom_call @hlograph_gemm(%arg0, %arg1) {api_version = 4 : i32, backend_config = {left = true, right = false}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>]} : (tensor<3x7x5xf64>, tensor<3x7x4xf64>) -> tensor<3x5x4xf64>

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlograph import Bucket, Program
-from hlograph.runtime.executables.policy import EXACT_SIZES, Policies, PolicyError, dependent_roots
+from hlograph.runtime.executables.policy import Policies, PolicyError, dependent_roots
 
 TWO = """func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]},
                          %y: tensor<?xf32> {hlograph.name = "y", hlograph.dims = ["m"]}) -> tensor<?xf32> {
@@ -87,52 +87,7 @@ def test_impossible_policies(policy, message: str) -> None:
         Policies(policy, signature())
 
 
-def test_auto_is_exact_for_the_first_sizes_of_each_axis_and_stays_so_for_them() -> None:
-    policies = Policies("auto", signature())
-    for size in range(1, EXACT_SIZES + 1):
-        assert policies.plan({"n": size, "m": 7}).exact == {"n": size, "m": 7}
-    plan = policies.plan({"n": 50, "m": 7})
-    assert (plan.exact, plan.bounds) == ({"m": 7}, {"n": 56})
-    assert policies.plan({"n": 2, "m": 7}).exact == {"n": 2, "m": 7}
-
-
-def test_each_size_has_its_own_policy() -> None:
-    policies = Policies({"n": "exact", "m": 128}, signature())
-    for size in range(20):
-        plan = policies.plan({"n": size, "m": size})
-        assert (plan.exact, plan.bounds) == ({"n": size}, {"m": 128})
-    with pytest.raises(PolicyError, match="size m = 129 is above its bound 128"):
-        policies.plan({"n": 1, "m": 129})
-
-
-def test_inside_a_transformation_all_sizes_are_exact() -> None:
-    policies = Policies("padded", signature())
-    assert policies.plan({"n": 5, "m": 6}, exact=True).bounds == {}
-
-
 def test_sizes_that_must_be_equal_are_one_size() -> None:
     assert {name: str(dim) for name, dim in dependent_roots(signature(EQUAL)).items()} == {"m": "n"}
     policies = Policies({"m": "padded"}, signature(EQUAL))
     assert policies.plan({"n": 9, "m": 9}).bounds == {"n": 16}
-
-
-def test_a_refused_size_is_exact_from_then_on_and_reported_where_padding_was_asked_for() -> None:
-    policies = Policies({"n": "padded", "m": "auto"}, signature())
-    assert policies.refuse(frozenset({"n"}), "no rule") == ["n"]
-    assert policies.demanded("n")
-    assert not policies.demanded("m")
-    assert policies.plan({"n": 9, "m": 9}).exact == {"n": 9, "m": 9}
-    assert policies.refusals == {"n": "no rule"}
-    assert policies.refuse(frozenset(), "no rule") == ["m"]
-    assert policies.refuse(frozenset(), "no rule") == []
-    assert policies.refusals == {"n": "no rule", "m": "no rule"}
-
-
-def test_a_warning_is_due_once_when_an_exact_axis_has_had_many_sizes() -> None:
-    policies = Policies("exact", signature())
-    due = []
-    for size in range(20):
-        policies.plan({"n": size, "m": 3})
-        due.append(policies.due_warning("n"))
-    assert [sizes for sizes in due if sizes] == [list(range(9))]
-    assert policies.due_warning("m") is None
