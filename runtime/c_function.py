@@ -372,7 +372,7 @@ class CFunction:
         if refusal:
             return partial(_Callback, compiled=compiled, checks=checks), refusal
         try:
-            trials = 0 if cpu_plan.may_run_forever(executable.prepared.program) else TRIALS
+            trials = 0 if executable.prepared.program.find(cpu_plan.may_run_forever) else TRIALS
             direct = DirectCall.of(compiled, arrays, trials=trials)
             make = partial(CProgram, direct, given=self._given, checks=checks)
             return lambda owner: make(form=owner._form, data=owner._data.address), ""

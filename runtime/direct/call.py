@@ -13,7 +13,7 @@ import ctypes
 import mmap
 from collections.abc import Callable, Collection, Sequence
 from importlib import metadata
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import numpy as np
@@ -26,14 +26,6 @@ from .object_code import DirectCallRefused, IrCode, ObjectCode
 
 _LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/function.c
 TRIALS = 8  # random inputs tried before a function is given out
-
-
-class Compiled(Protocol):
-    """`jax.stages.Compiled`, as far as it is needed."""
-
-    def runtime_executable(self) -> Any: ...
-
-    def __call__(self, *args: Any) -> Any: ...
 
 
 class DirectCall:
@@ -67,9 +59,7 @@ class DirectCall:
         self._spaces = pool(self.size)
 
     @classmethod
-    def of(
-        cls, compiled: Compiled, arguments: Sequence[Any], *, trials: int = TRIALS, unproven: bool = False
-    ) -> DirectCall:
+    def of(cls, compiled: Any, arguments: Sequence[Any], *, trials: int = TRIALS, unproven: bool = False) -> DirectCall:
         """Loads an executable and compares it with PJRT, bit by bit.
 
         Args:
@@ -199,7 +189,7 @@ def _copied(data: bytes) -> np.ndarray:
     return memory
 
 
-def serialized(compiled: Compiled, *, unproven: bool = False) -> bytes:
+def serialized(compiled: Any, *, unproven: bool = False) -> bytes:
     """What an executable consists of. One with a sort must not have run.
 
     Raises:

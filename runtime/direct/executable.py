@@ -117,18 +117,14 @@ def reading() -> Iterator[None]:
         raise DirectCallRefused(f"the serialized executable cannot be read: {error!r}") from None
 
 
-def _compilation_result(serialized: bytes) -> Message:
-    """The CompilationResultProto, behind the header that the array runtime (IFRT) puts before it from 0.10 on."""
-    known = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+def _read(serialized: bytes) -> CpuExecutable:
     size, at = varint(serialized, 0)
-    if serialized[at : at + size].find(b"pjrt_ifrt", 0, 16) >= 0:
+    if (
+        serialized[at : at + size].find(b"pjrt_ifrt", 0, 16) >= 0
+    ):  # the header of the array runtime (IFRT), from 0.10 on
         serialized = serialized[at + size :]
     executable = Message(serialized, "ExecutableAndOptionsProto", {1, 2, 3})
-    return executable.message(1, "CompilationResultProto", known)
-
-
-def _read(serialized: bytes) -> CpuExecutable:
-    result = _compilation_result(serialized)
+    result = executable.message(1, "CompilationResultProto", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
     if result.integer(5) != 2:
         raise DirectCallRefused("the executable is not made of kernels")
     module = HloModule(result.message(1, "HloModuleProtoWithConfig").message(1, "HloModuleProto"))
@@ -167,8 +163,10 @@ def _read(serialized: bytes) -> CpuExecutable:
                 raise DirectCallRefused("a parameter is a tuple")
             parameters[allocation.integer(6)] = Slice(number, 0, size)
 
-    executable = CpuExecutable(
-        objects=tuple(_objects(result)),
+    objects = [value for value in result.all(4) if isinstance(value, bytes)]
+    objects += [file.bytes_(1) for file in result.messages(8, "ObjFileProto", {1, 2, 3})]  # from 2025 on
+    found = CpuExecutable(
+        objects=tuple(objects),
         steps=result.message(6, "ThunkSequenceProto", {1, 2}),
         allocations=allocations,
         constants=constants,
@@ -179,18 +177,9 @@ def _read(serialized: bytes) -> CpuExecutable:
         ),
         donated=module.donated,
     )
-    for value in executable.results:
-        executable.check(value.buffer)
-    return executable
-
-
-def _objects(result: Message) -> Iterator[bytes]:
-    """Object files, as bytes or (from 2025 on) with a name."""
-    for value in result.all(4):
-        if isinstance(value, bytes):
-            yield value
-    for file in result.messages(8, "ObjFileProto", {1, 2, 3}):
-        yield file.bytes_(1)
+    for value in found.results:
+        found.check(value.buffer)
+    return found
 
 
 def _parameters(module: HloModule, buffers: dict[int, Slice]) -> tuple[Value, ...]:
@@ -256,7 +245,6 @@ def _literal(instruction: Message) -> bytes:
 # ---- the HLO module --------------------------------------------------------------------------------------------------
 
 Position = tuple[int, tuple[int, ...]]  # an instruction, and the index in its tuple, which define a buffer
-Places = Mapping[Position, Slice]
 
 
 class HloModule:
@@ -314,13 +302,13 @@ class HloModule:
             return [((), *array_type(shape, "the result"))]
         return [((i,), *array_type(leaf, f"result {i:d}")) for i, leaf in enumerate(shape.messages(4, "ShapeProto"))]
 
-    def source(self, places: Places, found: tuple[int, Message], index: tuple[int, ...]) -> Slice:
+    def source(self, places: Mapping[Position, Slice], place: tuple[int, Message], index: tuple[int, ...]) -> Slice:
         """Where the value at `index` of this instruction's tuple lies: the buffer of the instruction that defines it.
 
         A loop defines what its body changes, a conditional what its branches make differently; anything else in their
         tuples is defined before.
         """
-        computation, instruction = found
+        computation, instruction = place
         defined = instruction.integer(35), index
         if defined in places:
             return places[defined]
@@ -334,16 +322,13 @@ class HloModule:
         if opcode in ("bitcast", "while"):
             return self.source(places, self.instruction(operands[0], computation), index)
         if opcode in ("call", "conditional"):
-            return self._of_called(places, instruction, index)
+            found = {self.source(places, self.root(called), index) for called in instruction.integers(38)}
+            if len(found) != 1:
+                raise DirectCallRefused(f"a result of {instruction.text(1)} is in several buffers")
+            return found.pop()
         if opcode == "parameter" and computation != self.entry:
             return self.source(places, self._argument(computation, instruction.integer(9)), index)
         raise DirectCallRefused(f"the buffer of a result of {instruction.text(1)}, a {opcode}, was not found")
-
-    def _of_called(self, places: Places, instruction: Message, index: tuple[int, ...]) -> Slice:
-        found = {self.source(places, self.root(called), index) for called in instruction.integers(38)}
-        if len(found) != 1:
-            raise DirectCallRefused(f"a result of {instruction.text(1)} is in several buffers")
-        return found.pop()
 
     def _argument(self, computation: int, number: int) -> tuple[int, Message]:
         """What the one call of a computation passes to it."""

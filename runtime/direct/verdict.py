@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
@@ -86,7 +87,7 @@ def unsupported() -> str:
         return f"machine code is loaded on x86-64 Linux only, not on {platform.platform()}"
     if not proven_jaxlib():
         return f"not tried with jaxlib {metadata.version('jaxlib')}, only with {', '.join(PROVEN_JAXLIB)}"
-    found = _version("llvmlite")
+    found, _ = _package("llvmlite")
     if found and tuple(map(int, found.split(".")[:2])) >= (0, 44):
         return ""
     return f"LLVM loads the machine code, and llvmlite is {found or 'not installed'}: pip install 'llvmlite>=0.44'"
@@ -98,9 +99,9 @@ def identity() -> str:
     library, the processor, and the code here.
     """
     code = sorted(path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".o"))
-    told = [text for package in _PACKAGES for text in (_version(package), _files(package))]
+    told = [text for package in _PACKAGES for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.
-    parts = ["\n".join([*told, _version("hlograph"), sys.version, *platform.libc_ver(), _processor()]).encode()]
+    parts = ["\n".join([*told, _package("hlograph")[0], sys.version, *platform.libc_ver(), _processor()]).encode()]
     parts += [path.name.encode() + path.read_bytes() for path in code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
@@ -113,16 +114,13 @@ def _processor() -> str:
     return platform.processor()
 
 
-def _version(package: str) -> str:
+def _package(name: str) -> tuple[str, str]:
+    """A package's version, and the installer's list of its files with their digests; empty where it is not there."""
     try:
-        return metadata.version(package)
+        found = metadata.distribution(name)
     except metadata.PackageNotFoundError:
-        return ""
-
-
-def _files(package: str) -> str:
-    """The installer's list of a package's files, with their digests."""
-    return (metadata.distribution(package).read_text("RECORD") or "") if _version(package) else ""
+        return "", ""
+    return found.version, found.read_text("RECORD") or ""
 
 
 # ---- on disk ---------------------------------------------------------------------------------------------------------
@@ -153,11 +151,10 @@ def read() -> Verdict | None:
     for folder in _folders():
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
             found = json.loads(_content(folder / f"{identity()}.json"))
-            verdict = Verdict(
-                found["good"] is True, str(found["reason"]), found["lasting"] is True, found["made"] + 0.0
-            )
+            good, lasting, tried = found["good"] is True, found["lasting"] is True, tuple(map(str, found["tried"]))
+            verdict = Verdict(good, str(found["reason"]), lasting, found["made"] + 0.0, tried)
             if verdict.counts:
-                return dataclasses.replace(verdict, tried=tuple(map(str, found["tried"])))
+                return verdict
     return None
 
 
@@ -275,21 +272,13 @@ def assume(verdict: Verdict | None) -> Verdict | None:
 
 def _ask() -> Verdict:
     """What the command line finds, in a process that goes on if this one ends."""
-    interpreter = sys.executable or ""
+    interpreter, null = sys.executable or "", subprocess.DEVNULL
     reason = f"no Python interpreter to run the self-test with ({interpreter!r})"
     if os.path.basename(interpreter).startswith("python"):
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
-        null = subprocess.DEVNULL
+        options: dict[str, Any] = {"stdin": null, "stdout": null, "stderr": null, "env": environment | _SET}
         try:
-            done = subprocess.run(
-                [interpreter, *COMMAND],
-                stdin=null,
-                stdout=null,
-                stderr=null,
-                env=environment | _SET,
-                start_new_session=True,
-                check=False,
-            )
+            done = subprocess.run([interpreter, *COMMAND], start_new_session=True, check=False, **options)
             reason = f"the self-test could not be run by {interpreter} (exit status {done.returncode})"
         except (OSError, NotImplementedError) as error:
             reason = f"the self-test could not be started: {error}"

@@ -195,7 +195,7 @@ class CpuPlanner:
         if self.options.direct is False or not (self.numpy and self.synchronous):
             return False
         reason = verdict.refusal(wait=bool(self.options.direct))
-        if not reason and _may_run_forever(steps.module):
+        if not reason and may_run_forever(steps.module):
             reason = "a loop's number of steps depends on data, so it cannot be tried"
         if reason:
             notes.append(f"no direct call: {reason}")
@@ -206,7 +206,9 @@ class CpuPlanner:
         if not (self.options.pack and self.numpy and len(self.results) > 1):
             return None, None
         places = steps.change("pack_results", lambda module: pack_results(module, self.results, self.alone))
-        outputs = _output_types(steps.module)
+        results = ir.FunctionType(ir.TypeAttr(main_function(steps.module).attributes["function_type"]).value).results
+        types = [ir.RankedTensorType(type_) for type_ in results]
+        outputs = tuple((tuple(type_.shape), numpy_dtype(type_.element_type)) for type_ in types)
         if len(outputs) < len(places):
             arrays = f"{len(outputs)} arrays" if len(outputs) > 1 else "one array"
             notes.append(f"{len(places)} results come back in {arrays}")
@@ -281,18 +283,9 @@ def _threads_help(work: cpu_regions.Work) -> str:
     return ""
 
 
-def may_run_forever(program: Program) -> bool:
-    """Whether a loop of a static program could go on for ever with other arguments than the user's."""
-    if "stablehlo.while" not in program.op_counts():
-        return False
-    source = clone_bytes(program.to_bytecode())
-    with source.context:
-        return _may_run_forever(source)
-
-
-def _may_run_forever(source: Any) -> bool:
+def may_run_forever(module: ir.Module) -> bool:
     """Whether a loop could go on for ever with other arguments than the user's."""
-    for op in walk(source):
+    for op in walk(module):
         if op.name == "stablehlo.while":
             try:
                 if Loop.of(op).is_live:
@@ -300,9 +293,3 @@ def _may_run_forever(source: Any) -> bool:
             except Refused:
                 return True
     return False
-
-
-def _output_types(source: Any) -> tuple[tuple[Shape, np.dtype[Any]], ...]:
-    results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
-    types = [ir.RankedTensorType(type_) for type_ in results]
-    return tuple((tuple(type_.shape), numpy_dtype(type_.element_type)) for type_ in types)

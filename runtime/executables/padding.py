@@ -12,7 +12,7 @@ import math
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -29,7 +29,6 @@ from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
 from ..host import is_from_python
 from .executable import Check, Executable
-from .policy import Plan
 from .prepared import pending_size
 
 Shape = tuple[int, ...]
@@ -85,7 +84,8 @@ class Adapter:
                 self._cuts.append((index, None if open_ else self._shape(index, sizes)))
         self._pending = pending_size(padded)
         self._plain = not self._cuts and not self._counts and not self._pending
-        self._share = _live_share(executable.sizes, sizes)
+        bounds = executable.sizes.bounds.items()
+        self._share = math.prod(abs(sizes[name]) / bound for name, bound in bounds if bound and name in sizes)
         self._number = itertools.count()  # counts without a lock
         self._reported = 0
         self._reads = 0
@@ -125,19 +125,16 @@ class Adapter:
         if self._plain:
             return outputs
         if self._pending:
-            return self._call_second_stage(outputs, args)
+            if isinstance(outputs, jax.core.Tracer):
+                raise UnsupportedGraphError(
+                    f"the size {self._pending} depends on data and has no bound known before the run; such "
+                    "a function cannot be called inside jax.jit or another transformation"
+                )
+            return self._stage(int(outputs)).call(*args)
         return self._cut(outputs)
 
     def _values(self) -> dict[str, int]:
         return {root.name: self._sizes[root.name] for root in self._signature.value_roots}
-
-    def _call_second_stage(self, outputs: Any, args: Sequence[Any]) -> Any:
-        if isinstance(outputs, jax.core.Tracer):
-            raise UnsupportedGraphError(
-                f"the size {self._pending} depends on data and has no bound known before the run; such "
-                "a function cannot be called inside jax.jit or another transformation"
-            )
-        return self._stage(int(outputs)).call(*args)
 
     def _stage(self, count: int) -> Adapter:
         """What goes on where the size is known that the executable computes."""
@@ -214,14 +211,6 @@ def _scalar(value: int, device: Any) -> Any:
     """A live size on the device: JAX takes an array of its own at once, a numpy scalar takes it 10 us."""
     with jax.ensure_compile_time_eval():  # what is kept must not belong to a trace that is under way
         return jax.device_put(np.int32(value), device)
-
-
-def _live_share(plan: Plan, sizes: Mapping[str, int]) -> float:
-    share = 1.0
-    for name, bound in plan.bounds.items():
-        if bound and name in sizes:
-            share *= abs(sizes[name]) / bound
-    return share
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
@@ -330,16 +319,7 @@ _buffers = Buffers()
 
 
 def _device_pad(x: Any, shape: Shape) -> Any:
-    amounts = [(0, new - old, 0) for old, new in zip(x.shape, shape, strict=True)]
-    return _padder()(x, tuple(amounts))
-
-
-@cache
-def _padder() -> Any:
-    def padded(x: Any, amounts: Any) -> Any:
-        return jax.lax.pad(x, np.zeros((), x.dtype), amounts)
-
-    return jax.jit(padded, static_argnums=1)
+    return jax.lax.pad(x, np.zeros((), x.dtype), [(0, new - old, 0) for old, new in zip(x.shape, shape, strict=True)])
 
 
 def cut(x: Any, shape: Shape) -> Any:
@@ -349,14 +329,6 @@ def cut(x: Any, shape: Shape) -> Any:
     if type(x) is np.ndarray:
         return x[tuple(map(slice, shape))]
     if isinstance(x, jax.core.Tracer) or x.weak_type or not in_host_memory(x):
-        return _cutter()(x, shape)
+        return jax.lax.slice(x, (0,) * x.ndim, shape)
     view = np.asarray(x)[tuple(map(slice, shape))]
     return _placed_as(x, np.ascontiguousarray(view))
-
-
-@cache
-def _cutter() -> Any:
-    def part(x: Any, shape: Shape) -> Any:
-        return jax.lax.slice(x, (0,) * x.ndim, shape)
-
-    return jax.jit(part, static_argnums=1)

@@ -254,10 +254,6 @@ class Policies:
                 self._axes[name].refused = reason
             return concerned
 
-    def demanded(self, name: str) -> bool:
-        """Whether the user asked for this size to be padded."""
-        return self.choices[name] not in ("auto", "exact")
-
     @property
     def refusals(self) -> dict[str, str]:
         """Size name to why it is not padded."""
@@ -281,7 +277,7 @@ def above_bound(signature: Signature, error: PolicyError) -> ArgumentShapeError:
 def warn_of_refusal(program: str, policies: Policies, error: PaddingError, depth: int) -> bool:
     """Takes note that sizes cannot be padded; says so where the user asked for it. False where that is no news."""
     names = policies.refuse(error.roots, str(error))
-    wanted = [name for name in names if policies.demanded(name)]
+    wanted = [name for name in names if policies.choices[name] not in ("auto", "exact")]
     if wanted:
         warnings.warn(
             f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",

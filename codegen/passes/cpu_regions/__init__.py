@@ -116,7 +116,8 @@ def _form_block(former: Former, block: ir.Block) -> None:
     stages = max((item.stage for item in items), default=0) + 1
     groups = [group for stage in range(stages) for group in groups_of(items, stage, former.limit)]
     regions = [group for group in groups if not group[0].outside]
-    if not any(_pays(group) for group in regions):
+    # One op is the one kernel that XLA makes of it anyway.
+    if not any(len(group) > 1 or group[0].op.name in CONTROL for group in regions):
         former.report.refused(terminator, "no two ops that could be one kernel")
         return
     for item in (item for group in groups for item in group):
@@ -139,11 +140,6 @@ def _free_for_regions(items: Sequence[Item], block: ir.Block) -> set[ir.Operatio
         if item.free and not item.refusal and all(user in inside or user in found for user in users):
             found.add(item.op)
     return found
-
-
-def _pays(group: Sequence[Item]) -> bool:
-    """Whether a region is more than the one kernel that XLA makes of it anyway."""
-    return len(group) > 1 or group[0].op.name in CONTROL
 
 
 # ---- stages ----------------------------------------------------------------------------------------------------------

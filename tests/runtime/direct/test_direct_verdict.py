@@ -68,7 +68,7 @@ def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: p
     of: Any = verdict.identity
     found = of()
     assert found == of.__wrapped__()
-    changes = {"_version": lambda _: "9.9", "_files": lambda _: "", "_processor": lambda: "", "_PACKAGES": ()}
+    changes = {"_package": lambda _: ("9.9", ""), "_processor": lambda: "", "_PACKAGES": ()}
     for name, change in changes.items():
         with monkeypatch.context() as patch:
             patch.setattr(verdict, name, change)
@@ -360,8 +360,8 @@ OTHERS: dict[str, tuple[Any, str, Any, str]] = {
     "Mac": (sys, "platform", "darwin", "machine code is loaded on x86-64 Linux only"),
     "Arm": (platform, "machine", lambda: "aarch64", "machine code is loaded on x86-64 Linux only"),
     "a new jaxlib": (verdict, "proven_jaxlib", lambda: False, "not tried with jaxlib"),
-    "no llvmlite": (verdict, "_version", lambda _: "", "llvmlite is not installed: pip install 'llvmlite>=0.44'"),
-    "an old llvmlite": (verdict, "_version", lambda _: "0.43.0", "llvmlite is 0.43.0: pip install"),
+    "no llvmlite": (verdict, "_package", lambda _: ("", ""), "llvmlite is not installed: pip install 'llvmlite>=0.44'"),
+    "an old llvmlite": (verdict, "_package", lambda _: ("0.43.0", ""), "llvmlite is 0.43.0: pip install"),
 }
 
 
