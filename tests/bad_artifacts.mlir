@@ -124,7 +124,7 @@ func.func @main(%x: tensor<4xindex>) -> tensor<4xindex> { return %x : tensor<4xi
 // REFUSED unranked: the attributes of @main cannot be read
 func.func @main(%x: tensor<*xf32>) -> tensor<*xf32> { return %x : tensor<*xf32> }
 // -----
-// REFUSED i7: element type int7 has no numpy dtype
+// REFUSED i7: has no numpy dtype
 func.func @main(%x: tensor<4xi7>) -> tensor<4xi7> { return %x : tensor<4xi7> }
 // -----
 // REFUSED broadcast transposed dot: result 0 is tensor<1000000x1000000xf32> of 4000000000000 bytes, and th

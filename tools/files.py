@@ -30,20 +30,15 @@ MODULE_SUFFIXES = (".mlir", ".mlirbc")
 STDIN = "-"
 
 
-def read_module(file: str) -> str | bytes:
-    """The content of a module file, or of stdin for `-`: text, or bytes when it is bytecode."""
+def read_module(file: str) -> bytes:
+    """The content of a module file, or of stdin for `-`."""
     from ..codegen.artifact.reading import content
-    from ..codegen.ir.portable import MAGIC
 
-    if file == STDIN and sys.stdin is None:
+    if file != STDIN:
+        return content(Path(file))
+    if sys.stdin is None:
         raise click.ClickException("there is no stdin to read a module from")
-    data = sys.stdin.buffer.read() if file == STDIN else content(Path(file))
-    if data.startswith(MAGIC):
-        return data
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise click.ClickException(f"{display_name(file)}: neither MLIR text (UTF-8) nor MLIR bytecode") from error
+    return sys.stdin.buffer.read()
 
 
 def load_program(file: str, trusted: bool, allow: Collection[str] = (), dims: Sequence[Dims] = ()) -> Program:
@@ -51,8 +46,8 @@ def load_program(file: str, trusted: bool, allow: Collection[str] = (), dims: Se
     import hlograph
 
     if file == STDIN:
-        text = read_module(file)
-        program = hlograph.Program.parse(text, filename=display_name(file), trusted=trusted, allow=allow)
+        name = display_name(file)
+        program = hlograph.Program.parse(read_module(file), filename=name, trusted=trusted, allow=allow)
     else:
         program = hlograph.load(file, trusted=trusted, allow=allow)
     return with_dims(program, dims)

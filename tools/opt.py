@@ -87,7 +87,7 @@ def opt(
     if target is not None and output is not None and split_input_file:
         raise click.UsageError("--target with -o writes one module; leave out --split-input-file")
     source = read_module(module)
-    sections = list(_sections(source)) if split_input_file and isinstance(source, str) else [source]
+    sections = list(_sections(source)) if split_input_file else [source]
     programs, failures, reports = _run_passes(
         sections, passes, display_name(module), dims, trusted=trusted, detailed=bool(explained), alone=alone
     )
@@ -142,20 +142,20 @@ def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:
             raise click.BadParameter(f"there is no pass {name or text!r}; {hint}", param_hint=f"'{option}'")
 
 
-def _sections(source: str) -> Iterator[str]:
+def _sections(source: bytes) -> Iterator[bytes]:
     """The parts of a text between separator lines, without those that hold nothing but comments.
 
     Empty lines before a part make the parser's line numbers those of the file.
     """
     before = 0
-    for part in re.split(rf"^{SEPARATOR}[ \t]*$", source, flags=re.MULTILINE):
-        if re.search(r"^\s*[^\s/]", part, re.MULTILINE):
-            yield "\n" * before + part
-        before += part.count("\n")
+    for part in re.split(rf"^{SEPARATOR}[ \t]*$".encode(), source, flags=re.MULTILINE):
+        if re.search(rb"^\s*[^\s/]", part, re.MULTILINE):
+            yield b"\n" * before + part
+        before += part.count(b"\n")
 
 
 def _run_passes(
-    sections: Sequence[str | bytes],
+    sections: Sequence[bytes],
     passes: Sequence[str],
     filename: str,
     dims: Sequence[Dims],

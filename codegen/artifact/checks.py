@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
@@ -132,19 +133,13 @@ def _check_calls(calls: Mapping[str, list[str]], counts: Mapping[str, int], file
     """How deep functions call each other, and how much they are where each call is its callee's body."""
     depths: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    for start in calls:
-        stack = [start]
-        while stack:
-            inner = calls[stack[-1]]
-            missing = next((callee for callee in inner if callee not in sizes), None)
-            if missing is not None:
-                if len(stack) > len(calls):
-                    raise ArtifactError(f"{filename}: the function @{missing[:100]} calls itself, or one that does")
-                stack.append(missing)
-                continue
-            name = stack.pop()
-            depths[name] = 1 + max((depths[callee] for callee in inner), default=0)
-            sizes[name] = min(counts[name] + sum(sizes[callee] for callee in inner), MOST_OPS + 1)
+    try:
+        for name in TopologicalSorter(calls).static_order():
+            depths[name] = 1 + max((depths[callee] for callee in calls[name]), default=0)
+            sizes[name] = min(counts[name] + sum(sizes[callee] for callee in calls[name]), MOST_OPS + 1)
+    except CycleError as error:
+        name = error.args[1][0]
+        raise ArtifactError(f"{filename}: the function @{name[:100]} calls itself, or one that does") from None
     deepest = max(depths.values(), default=0)
     if deepest > DEEPEST_CALL:
         raise ArtifactError(f"{filename}: functions call each other {deepest} deep; at most {DEEPEST_CALL} are read")

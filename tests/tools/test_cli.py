@@ -350,7 +350,7 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
         ("opt plain.mlir --pass csee", 2, "there is no pass 'csee'; did you mean cse?"),
         ("opt plain.mlir --split-input-file -o out.mlirbc", 2, "which only a .mlir file can hold"),
         ("opt .", 1, "Is a directory"),
-        ("opt data.npz", 1, "data.npz: neither MLIR text (UTF-8) nor MLIR bytecode"),
+        ("opt data.npz", 1, "data.npz is not StableHLO text: it has a NUL byte"),
         ("explain nothing.mlirbc", 1, "nothing.mlirbc"),
         ("explain plain.mlir --dims x=n", 1, "dims names the argument 'x'; there are 0: arg0, 1: arg1"),
     ],
