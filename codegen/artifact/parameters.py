@@ -122,35 +122,28 @@ def share(program: Program, contents: tensors.Contents, file: Path) -> bool:
     return False
 
 
-def bind(program: Program, path: Path, given: str | os.PathLike[str] | None) -> None:
+def bind(
+    program: Program, path: Path, given: str | os.PathLike[str] | None = None, *, place: tuple[int, int] | None = None
+) -> None:
     """Gives a program that was read the values of its parameters.
 
     Args:
         program: it.
         path: the file that it was read from.
         given: the file of the parameters; None for the one that the module names, in the same folder.
+        place: first byte and size of the part of the program's own file that they are.
 
     Raises:
         ArtifactNotFoundError: there is no such file.
         ArtifactError: it is another one, truncated or damaged, or the module's word for it is none.
     """
-    if any(argument.parameter for argument in program.signature.arguments):
-        file = named_file(program, path)[0] if given is None else Path(given)
-        _fill(program, path, tensors.Tensors(file))
-    elif given is not None:
-        raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
-
-
-def bind_part(program: Program, path: Path, place: tuple[int, int] | None) -> None:
-    """The same for a program in a file that has its parameters too: a part of it with this first byte and size.
-
-    Raises:
-        ArtifactError: as for `bind`; or there is no such part.
-    """
-    if any(argument.parameter for argument in program.signature.arguments):
-        if place is None:
-            raise ArtifactError(f"{path} does not hold the parameters of its program")
+    if not any(argument.parameter for argument in program.signature.arguments):
+        if given is not None:
+            raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
+    elif place is not None:
         _fill(program, path, tensors.Tensors(path, *place))
+    else:
+        _fill(program, path, tensors.Tensors(named_file(program, path)[0] if given is None else Path(given)))
 
 
 def _fill(program: Program, path: Path, found: tensors.Tensors) -> None:

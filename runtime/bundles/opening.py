@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ...codegen.artifact import tensors
-from ...codegen.artifact.parameters import bind_part
+from ...codegen.artifact.parameters import bind
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.passes.optimize import resolve
 from ...codegen.program import Program
@@ -152,7 +152,10 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
 def _program(file: tensors.Tensors, *, trusted: bool = False) -> Program:
     path = file.path
     program = Program.parse(file.part(PROGRAM), filename=str(path), trusted=trusted)
-    bind_part(program, path, file.places.get(PARAMETERS))
+    place = file.places.get(PARAMETERS)
+    if place is None and any(argument.parameter for argument in program.signature.arguments):
+        raise ArtifactError(f"{path} does not hold the parameters of its program")
+    bind(program, path, place=place)
     return program
 
 

@@ -36,6 +36,7 @@ _SHOWN_PLACES = 3
 DEFAULT_BOUND = 128  # the least bound that the padding pass is shown
 _BOUND_STEP = 8  # each further size has its own bound, so that numbers tell them apart
 _SHOWN_BOUNDS = 5
+_OUTCOMES = {True: "-> compiled exactly", False: "-> cannot be compiled"}  # where sizes are pinned, or not
 
 
 _SHOWN_ROWS = 25
@@ -174,7 +175,10 @@ def _sections(
     if facts.refusals:
         yield (
             "refused",
-            [(f"{', '.join(x.roots)}:" if x.roots else "", x.op, x.reason, f"-> {x.outcome}") for x in facts.refusals],
+            [
+                (f"{', '.join(x.roots)}:" if x.roots else "", x.op, x.reason, _OUTCOMES[bool(x.roots)])
+                for x in facts.refusals
+            ],
         )
     if function is None and signature.is_static:
         plan = _plan(program)

@@ -28,6 +28,7 @@ from ...codegen.signature import Signature
 
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+_PARTS = {"stablehlo.while": ("condition", "body"), "stablehlo.if": ("if true", "if false")}
 PYTHON = "python "  # with the name of the function behind it
 _TERMINATORS = ("stablehlo.return", "func.return")
 
@@ -105,11 +106,6 @@ class Refusal:
     reason: str
     roots: tuple[str, ...]
 
-    @property
-    def outcome(self) -> str:
-        """The consequence, in words."""
-        return "compiled exactly" if self.roots else "cannot be compiled"
-
 
 @dataclass(slots=True)
 class Block:
@@ -147,8 +143,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     kept: list[Action] = []
     said: list[Said] = []
     while True:
-        padder, error = _walk_once(module, signature, bounds, pins)
-        _take(env, padder, pins)
+        padder, error = _walk_once(module, signature, bounds, pins, env)
         if error is None:
             kept, said = padder.actions, padder.said
             break
@@ -164,7 +159,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
         if len(pins) == len(signature.roots) and not signature.has_data_sizes:
             # All calls are compiled exactly. One more walk shows the sizes of what follows; no call makes it.
             with suppress(Exception):
-                _take(env, _walk_once(module, signature, bounds, pins)[0], pins)
+                _walk_once(module, signature, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
     reader = _Reader(module, signature, env)
@@ -179,27 +174,24 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     return Facts(reader.nodes, reader.blocks, kept, refusals)
 
 
-def _take(env: _Environment, padder: Padder, pins: Mapping[str, int]) -> None:
-    """Remembers what a walk shows of the values that no walk before it has reached."""
-    for value, live in padder.env.items():
-        env.setdefault(value, (live, pins))
-
-
 def _walk_once(
-    module: ir.Module, signature: Signature, bounds: Mapping[str, int], pins: Mapping[str, int]
+    module: ir.Module, signature: Signature, bounds: Mapping[str, int], pins: Mapping[str, int], env: _Environment
 ) -> tuple[Padder, PaddingError | None]:
-    """One run of the padding pass, whose module is thrown away."""
+    """One run of the padding pass, whose module is thrown away; `env` gets the values that no run before reached."""
     prepared = prepare(module, bounds, least=pins)
     padder = prepared.padder
     padder.explaining = True
+    failed = None
     try:
         with padder.builder.function("main", [(a.dims, a.dtype) for a in prepared.arguments]) as handles:
             prepared.outputs(handles)
     except PaddingError as error:
-        return padder, error
+        failed = error
     except Pending:
         pass  # not with the bounds that `walk` asks for; what comes later stays unknown
-    return padder, None
+    for value, live in padder.env.items():
+        env.setdefault(value, (live, pins))
+    return padder, failed
 
 
 def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Mapping[str, int]) -> list[str]:
@@ -255,8 +247,9 @@ class _Reader:
             self.nodes.append(node)
             found.nodes.append(node)
             if operation.name in _CONTROL:
-                for part, region in enumerate(operation.regions):
-                    self._block(region.blocks[0], f"{describe(operation)}: {_part(operation, part)}")
+                parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
+                for part, region in zip(parts, operation.regions, strict=True):
+                    self._block(region.blocks[0], f"{describe(operation)}: {part}")
 
     def _is_size(self, operation: ir.Operation) -> bool:
         known = [self._env.get(result) for result in operation.results]
@@ -275,7 +268,8 @@ class _Reader:
         dims = tuple(
             _unpinned(dim, pins) if is_open else dim for dim, is_open in zip(live.dims, open_axes, strict=True)
         )
-        return Value(tuple(map(str, dims)), tuple(map(_roots, dims)), str(live.dtype))
+        roots = (() if isinstance(dim, int | str) else dimension.roots(dim) for dim in dims)
+        return Value(tuple(map(str, dims)), tuple(map(frozenset, roots)), str(live.dtype))
 
 
 def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
@@ -284,10 +278,6 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
         return dim
     names = [name for name, size in pins.items() if size == dim]
     return dimension.symbol(names[0]) if len(names) == 1 else "?"
-
-
-def _roots(dim: Dim | str) -> frozenset[str]:
-    return frozenset() if isinstance(dim, int | str) else frozenset(dimension.roots(dim))
 
 
 def _captured(operation: ir.Operation) -> list[ir.Value]:
@@ -303,15 +293,6 @@ def _captured(operation: ir.Operation) -> list[ir.Value]:
             used.update(dict.fromkeys(view.operation.operands))
             stack += [block for region in view.operation.regions for block in region.blocks]
     return [value for value in used if value not in inside and value not in set(operation.operands)]
-
-
-def _part(operation: ir.Operation, number: int) -> str:
-    """A name for a region of a control op."""
-    if operation.name == "stablehlo.while":
-        return ("condition", "body")[number]
-    if operation.name == "stablehlo.if":
-        return ("if true", "if false")[number]
-    return f"branch {number}"
 
 
 def _short(operation: ir.Operation) -> str:
