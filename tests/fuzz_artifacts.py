@@ -3,7 +3,7 @@
     python tests/fuzz_artifacts.py --count 5000 --jobs 2 --first 0 [--forged]
 
 Seeds are programs as hlograph saves them, and the same without a digest, in text and bytecode. A mutation is a number;
-`--first NUMBER --count 1 --keep FILE` makes it again. `--forged` gives each file the right digest, as anyone can.
+`--first NUMBER --count 1` makes it again. `--forged` gives each file the right digest, as anyone can.
 
 What a program computes is its own affair: loops that do not end and arrays that are too large are counted apart.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -20,13 +21,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -211,24 +211,19 @@ def _tell(mutation: int, stage: str, what: str = "") -> None:
 OUTPUT = sys.stdout
 
 
-def content(files: list[Path], mutation: int) -> tuple[str, bytes]:
-    """Of a mutation: the seed's name, and what becomes of it."""
-    chance = random.Random(mutation)
-    file = chance.choice(files)
-    return file.name, mutated(file.read_bytes(), chance)
-
-
 def _one(files: list[Path], mutation: int, forge: bool) -> str:
     """What became of a mutation: where it was refused or ended, or the exception that is no error of hlograph's."""
     import jax
 
     import hlograph
 
-    name, data = content(files, mutation)
+    chance = random.Random(mutation)
+    seed = chance.choice(files)
+    data = mutated(seed.read_bytes(), chance)
     data = forged(data) if forge else data
     stage = "load"
     try:
-        with tempfile.NamedTemporaryFile(suffix=name.rpartition(".")[2]) as file:
+        with tempfile.NamedTemporaryFile(suffix=seed.suffix) as file:
             file.write(data)
             file.flush()
             program = hlograph.load(file.name)
@@ -262,14 +257,7 @@ def _raw(error: Exception) -> str:
 def _large(text: str) -> bool:
     sizes = re.findall(r"<([0-9?][0-9?x]*)x[a-z!]", text)
     elements = [[int(size) for size in shape.split("x") if size != "?"] for shape in sizes]
-    return any(len(shape) > 8 or _product(shape) > LARGE for shape in elements)
-
-
-def _product(sizes: list[int]) -> int:
-    found = 1
-    for size in sizes:
-        found *= size
-    return found
+    return any(len(shape) > 8 or math.prod(shape) > LARGE for shape in elements)
 
 
 def _arguments(program: Any) -> list[Any]:
@@ -288,6 +276,9 @@ def _arguments(program: Any) -> list[Any]:
 
 # ---- all of them ---------------------------------------------------------------------------------------------------
 
+Found = list[tuple[int, str]]  # of each mutation what became of it
+BAD = ("raw", "died", "hung")  # the first words of what must not be
+
 
 @dataclass
 class Outcome:
@@ -298,55 +289,44 @@ class Outcome:
         wrong: the mutations that ended a process, hung, or raised something else than an `HlographError`.
     """
 
-    counts: Counter[str] = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    counts: Counter[str]
+    wrong: list[str]
 
-    def add(self, mutation: int, what: str) -> None:
-        """Counts one."""
-        with self.lock:
-            kind = what if what.partition(" ")[0] not in ("raw", "died", "hung") else what.partition(" ")[0]
-            self.counts[kind] += 1
-            if kind != what:
-                self.wrong.append(f"{mutation}: {what}")
+    @staticmethod
+    def of(found: Found) -> Outcome:
+        """Counted and sorted."""
+        kinds = [(what.partition(" ")[0], mutation, what) for mutation, what in sorted(found)]
+        wrong = [f"{mutation}: {what}" for kind, mutation, what in kinds if kind in BAD]
+        return Outcome(Counter(kind if kind in BAD else what for kind, _, what in kinds), wrong)
 
     def __str__(self) -> str:
-        lines = [
-            f"{self.counts.total()} mutations: " + ", ".join(f"{n} {kind}" for kind, n in self.counts.most_common())
-        ]
-        return "\n".join([*lines, *sorted(self.wrong)])
+        shown = ", ".join(f"{number} {kind}" for kind, number in self.counts.most_common())
+        return "\n".join([f"{self.counts.total()} mutations: {shown}", *self.wrong])
 
 
-def chunk(folder: Path, first: int, count: int, outcome: Outcome, forge: bool) -> None:
+def chunk(folder: Path, first: int, count: int, forge: bool) -> Found:
     """Mutations in a process, and in another one from where that ended."""
-    last = first + count
+    last, found = first + count, Found()
     while first < last:
-        command = [
-            sys.executable,
-            __file__,
-            "--worker",
-            str(folder),
-            "--first",
-            str(first),
-            "--count",
-            str(last - first),
-            *(["--forged"] if forge else []),
-        ]
+        numbers = ["--first", str(first), "--count", str(last - first)]
+        command = [sys.executable, __file__, "--worker", str(folder), *numbers, *(["--forged"] if forge else [])]
         environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
         with tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(
                 command, stdout=subprocess.PIPE, stderr=errors, env=environment, start_new_session=True
             )
-            first = _watch(process, first, outcome)
+            found += watch(process)
+            first = found[-1][0] + 1
             errors.seek(0)
             if process.returncode == 0 and (printed := errors.read()):
-                outcome.add(first - 1, f"raw stderr: {printed.decode(errors='replace')[:300]}")
+                found.append((first - 1, f"raw stderr: {printed.decode(errors='replace')[:300]}"))
+    return found
 
 
-def _watch(process: subprocess.Popen[bytes], mutation: int, outcome: Outcome) -> int:
-    """Counts what a process says of its mutations until it ends; the number of the next one."""
+def watch(process: subprocess.Popen[bytes]) -> Found:
+    """What a process says of its mutations until it ends, and which one it ended over."""
     assert process.stdout is not None
-    stage, what, buffer = "start", "", b""
+    found, mutation, stage, what, buffer = Found(), 0, "start", "", b""
     while True:
         ready, _, _ = select.select([process.stdout], [], [], SECONDS)
         part = os.read(process.stdout.fileno(), 2**16) if ready else b""
@@ -356,7 +336,7 @@ def _watch(process: subprocess.Popen[bytes], mutation: int, outcome: Outcome) ->
         for line in lines:
             mutation, stage, what = json.loads(line)
             if stage == "end":
-                outcome.add(mutation, what)
+                found.append((mutation, what))
     if not ready:
         os.killpg(process.pid, signal.SIGKILL)
     status = process.wait()
@@ -365,20 +345,17 @@ def _watch(process: subprocess.Popen[bytes], mutation: int, outcome: Outcome) ->
         raise RuntimeError(f"the worker ended with status {status} at its start")
     if stage != "end":
         end = f"died of {status}" if ready else "hung"
-        outcome.add(mutation, "endless loop" if not ready and what == "while" else f"{end} in {stage}")
-    return mutation + 1
+        found.append((mutation, "endless loop" if not ready and what == "while" else f"{end} in {stage}"))
+    return found
 
 
 def fuzz(first: int, count: int, jobs: int, forge: bool = False) -> Outcome:
     """What becomes of mutations, by number."""
-    outcome = Outcome()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         seeds(Path(folder), forge)
         starts = range(first, first + count, CHUNK)
-        runs = [pool.submit(chunk, Path(folder), i, min(CHUNK, first + count - i), outcome, forge) for i in starts]
-        for run in runs:
-            run.result()
-    return outcome
+        runs = [pool.submit(chunk, Path(folder), i, min(CHUNK, first + count - i), forge) for i in starts]
+        return Outcome.of([each for run in runs for each in run.result()])
 
 
 def main() -> None:
@@ -388,20 +365,15 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--forged", action="store_true", help="with the right digest")
-    parser.add_argument("--keep", type=Path, help="write the first mutation to this file, and do no more")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker is not None:
         work(options.worker, options.first, options.count, options.forged)
-    elif options.keep is not None:
-        with tempfile.TemporaryDirectory() as folder:
-            seeds(Path(folder))
-            options.keep.write_bytes(content(sorted(Path(folder).iterdir()), options.first)[1])
-    else:
-        started = time.monotonic()
-        outcome = fuzz(options.first, options.count, options.jobs, options.forged)
-        print(outcome, f"{time.monotonic() - started:.0f} s", sep="\n")
-        sys.exit(bool(outcome.wrong))
+        return
+    started = time.monotonic()
+    outcome = fuzz(options.first, options.count, options.jobs, options.forged)
+    print(outcome, f"{time.monotonic() - started:.0f} s", sep="\n")
+    sys.exit(bool(outcome.wrong))
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ def test_what_scripts_emit_and_parse_is_recorded(tmp_path, monkeypatch):
         monkeypatch.syspath_prepend(str(folder))
     collection = programs.Collection(tmp_path)
     parse = hlograph.Program.parse
-    collection.run("rules", lit / "ops" / "eye.py")
-    collection.run("builder", lit / "builder" / "masks.py")
+    collection.run("rules", lit / "ops" / "shapes.py")
+    collection.run("builder", lit / "builder" / "functions.py")
     assert collection.problems == []
     assert {case.group for case in collection.cases} == {"rules", "builder"}
     assert "Eye" in {case.name.partition(".")[0] for case in collection.cases}

@@ -31,6 +31,4 @@ def test_what_goes_wrong_is_counted_and_named(code: str, what: str, monkeypatch:
     begin = "import json, os, time; print(json.dumps([5, 'load', '']), flush=True); "
     command = [sys.executable, "-c", begin + code]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
-    outcome = fuzz_artifacts.Outcome()
-    assert fuzz_artifacts._watch(process, 5, outcome) == 6
-    assert outcome.wrong == [f"5: {what}"]
+    assert fuzz_artifacts.Outcome.of(fuzz_artifacts.watch(process)).wrong == [f"5: {what}"]
