@@ -17,7 +17,7 @@ import numpy as np
 
 from .bindings import current_context, ir, stablehlo
 from .kinds import AXES, having, monoid_of
-from .values import dense_attr, dot_sides, gather_numbers, integers, scatter_numbers, shape_of
+from .values import dense_attr, dot_sides, integers, shape_of
 
 Axes = list[int | None]
 Sides = Sequence[Sequence[int]]  # axes of the left operand and of the right one
@@ -161,14 +161,13 @@ def _dot(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> For
 
 def _gather(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
     """The operand's slices lie along the offset axes, the places along the others."""
-    numbers = gather_numbers(op.attributes[name])
-    left = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-    offsets = iter(numbers.offset_dims)
+    numbers = Indexing.of(op)
+    left = {*numbers.collapsed, *numbers.batching}
+    offsets = iter(numbers.offsets)
     slices: Axes = [None if axis in left else next(offsets) for axis in range(len(shapes[0]))]
-    behind = iter([axis for axis in range(len(shape_of(op.results[0]))) if axis not in numbers.offset_dims])
-    vector = numbers.index_vector_dim
-    places: Axes = [None if axis == vector else next(behind) for axis in range(len(shapes[1]))]
-    indexed = [slices[axis] for axis in numbers.start_index_map if slices[axis] is not None]
+    behind = iter([axis for axis in range(len(shape_of(op.results[0]))) if axis not in numbers.offsets])
+    places: Axes = [None if axis == numbers.vector else next(behind) for axis in range(len(shapes[1]))]
+    indexed = [slices[axis] for axis in numbers.mapped if slices[axis] is not None]
     rest: list[Axes] = [[None] * len(shape) for shape in shapes[2:]]
     return _moves(Form((slices, places, *rest)), indexed, sized=True)
 
@@ -262,24 +261,26 @@ class Indexing(NamedTuple):
         vector: the axis of the indices along which components lie.
     """
 
-    offsets: Sequence[int]
-    collapsed: Sequence[int]
-    batching: Sequence[int]
-    places: Sequence[int]
-    mapped: Sequence[int]
+    offsets: list[int]
+    collapsed: list[int]
+    batching: list[int]
+    places: list[int]
+    mapped: list[int]
     vector: int
 
     @staticmethod
     def of(op: ir.Operation) -> Indexing:
         """Those of a gather or a scatter."""
-        if op.name != "stablehlo.scatter":
-            found = gather_numbers(op.attributes["dimension_numbers"])
+        if op.name == "stablehlo.scatter":
+            found: Any = stablehlo.ScatterDimensionNumbers(op.attributes["scatter_dimension_numbers"])
+            own = found.update_window_dims, found.inserted_window_dims, found.input_batching_dims
+            others = found.scatter_indices_batching_dims, found.scattered_dims_to_operand_dims
+        else:
+            found = stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
             own = found.offset_dims, found.collapsed_slice_dims, found.operand_batching_dims
-            return Indexing(*own, found.start_indices_batching_dims, found.start_index_map, found.index_vector_dim)
-        found = scatter_numbers(op.attributes["scatter_dimension_numbers"])
-        own = found.update_window_dims, found.inserted_window_dims, found.input_batching_dims
-        places, mapped = found.scatter_indices_batching_dims, found.scattered_dims_to_operand_dims
-        return Indexing(*own, places, mapped, found.index_vector_dim)
+            others = found.start_indices_batching_dims, found.start_index_map
+        offsets, collapsed, batching, places, mapped = map(list, (*own, *others))
+        return Indexing(offsets, collapsed, batching, places, mapped, found.index_vector_dim)
 
     def leading(self, array: bool, indices: bool) -> Indexing:
         """The same where the array, the indices or both have one more axis in front; so has the result."""

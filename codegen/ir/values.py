@@ -214,16 +214,6 @@ def dot_sides(op: ir.Operation) -> tuple[list[list[int]], list[list[int]]]:
     return contracting, [list(found.lhs_batching_dimensions), list(found.rhs_batching_dimensions)]
 
 
-def gather_numbers(attribute: ir.Attribute) -> Any:
-    """The dimension numbers of a gather: `offset_dims`, `start_index_map`, ..."""
-    return stablehlo.GatherDimensionNumbers(attribute)
-
-
-def scatter_numbers(attribute: ir.Attribute) -> Any:
-    """The dimension numbers of a scatter: `update_window_dims`, `scattered_dims_to_operand_dims`, ..."""
-    return stablehlo.ScatterDimensionNumbers(attribute)
-
-
 def convolution_numbers(attribute: ir.Attribute) -> Any:
     """The dimension numbers of a convolution: `input_batch_dimension`, `kernel_spatial_dimensions`, ..."""
     return stablehlo.ConvDimensionNumbers(attribute)

@@ -13,8 +13,9 @@ from __future__ import annotations
 from ..analysis.loops import Loop
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline
+from ..ir.op_sheet import Indexing
 from ..ir.refused import Refused, needed, require
-from ..ir.values import loops_by_depth, returned_by, scatter_numbers, shape_of, static_shape, unspread
+from ..ir.values import loops_by_depth, returned_by, shape_of, static_shape, unspread
 from .report import Report
 
 # Without a loop there is nothing to do.
@@ -55,12 +56,12 @@ def _row(scatter: ir.Operation, loop: Loop) -> tuple[int, ir.Value]:
     require(returned_by(block) == [block.arguments[1]], "it combines what it writes with what is there")
     operand, indices, updates = scatter.operands
     shape = static_shape(operand)
-    numbers = scatter_numbers(scatter.attributes["scatter_dimension_numbers"])
-    axes = list(numbers.scattered_dims_to_operand_dims)
+    numbers = Indexing.of(scatter)
+    axes = numbers.mapped
     require(
         len(axes) == 1
-        and list(numbers.inserted_window_dims) == axes
-        and list(numbers.update_window_dims) == list(range(len(shape) - 1))
+        and numbers.collapsed == axes
+        and numbers.offsets == list(range(len(shape) - 1))
         and shape_of(indices) == (1,)
         and static_shape(updates) == (*shape[: axes[0]], *shape[axes[0] + 1 :]),
         "it writes another window than one row",

@@ -23,6 +23,7 @@ from ..ir import ops
 from ..ir.bindings import ir, stablehlo
 from ..ir.clone import clone
 from ..ir.kinds import having, identity, reduction
+from ..ir.op_sheet import Indexing
 from ..ir.ops import broadcast_in_dim, elementwise, full_like, pad, positive_zeros, reduce, reshape, reverse, transpose
 from ..ir.refused import Refused, needed, require
 from ..ir.values import (
@@ -30,11 +31,9 @@ from ..ir.values import (
     constant,
     dot_sides,
     dtype_of,
-    gather_numbers,
     integers,
     is_constant,
     owner,
-    scatter_numbers,
     shape_of,
     static_shape,
     walk,
@@ -129,11 +128,11 @@ def gather_to_slice(op: ir.Operation) -> ir.Value:
     x, indices = op.operands
     sizes = static_shape(x)
     shape = static_shape(op.results[0])
-    numbers = gather_numbers(op.attributes["dimension_numbers"])
-    require(not list(numbers.operand_batching_dims), "the gather has batching dimensions")
+    numbers = Indexing.of(op)
+    require(not numbers.batching, "the gather has batching dimensions")
     window = integers(op, "slice_sizes")
-    found = even(indices, numbers.index_vector_dim, list(numbers.start_index_map), sizes, window, clamp=True)
-    axis, offset = found.axis, list(numbers.offset_dims)
+    found = even(indices, numbers.vector, numbers.mapped, sizes, window, clamp=True)
+    axis, offset = found.axis, numbers.offsets
     batch = [place for place in range(len(shape)) if place not in offset]
     require(
         batch == list(range(batch[0], batch[0] + len(batch))) if batch else True,
@@ -149,9 +148,9 @@ def gather_to_slice(op: ir.Operation) -> ir.Value:
     if found.count > 1:
         # The axis goes to where the result counts indices; the others stay in order.
         before = sum(1 for place in offset if place < batch[0])
-        kept = [k for k in range(len(sizes)) if k not in set(numbers.collapsed_slice_dims) and k != axis]
-        dropped = [k for k in range(len(sizes)) if k in set(numbers.collapsed_slice_dims) and k != axis]
-        if axis not in set(numbers.collapsed_slice_dims):
+        kept = [k for k in range(len(sizes)) if k not in set(numbers.collapsed) and k != axis]
+        dropped = [k for k in range(len(sizes)) if k in set(numbers.collapsed) and k != axis]
+        if axis not in set(numbers.collapsed):
             # It stays as an axis of size 1, which the reshape adds: count the offsets without it.
             place = sorted([*kept, axis]).index(axis)
             before -= place < before
@@ -203,16 +202,16 @@ def scatter_to_pad(op: ir.Operation) -> ir.Value | None:
     x, indices, updates = op.operands
     sizes, given = static_shape(x), static_shape(updates)
     adds = _adds(op)
-    numbers = scatter_numbers(op.attributes["scatter_dimension_numbers"])
-    require(not list(numbers.input_batching_dims), "the scatter has batching dimensions")
-    inserted, mapped = set(numbers.inserted_window_dims), list(numbers.scattered_dims_to_operand_dims)
-    places = list(numbers.update_window_dims)
+    numbers = Indexing.of(op)
+    require(not numbers.batching, "the scatter has batching dimensions")
+    inserted, mapped = set(numbers.collapsed), numbers.mapped
+    places = numbers.offsets
     axes = [axis for axis in range(len(sizes)) if axis not in inserted]
     window = [1] * len(sizes)
     for axis, place in zip(axes, places, strict=True):
         window[axis] = given[place]
     require(all(given) and all(sizes), "the scatter has no elements")
-    found = even(indices, numbers.index_vector_dim, mapped, sizes, window, clamp=False)
+    found = even(indices, numbers.vector, mapped, sizes, window, clamp=False)
     box = list(window)
     if found.count > 1:
         box[found.axis] = found.count

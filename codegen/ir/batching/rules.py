@@ -298,7 +298,7 @@ def _slices(
     batcher: Batcher, op: ir.Operation, places: ir.Value, axes: Sequence[int], sizes: Sequence[Size]
 ) -> ir.Value:
     """Of each row the slice of the op's operand at the row's own place."""
-    numbers = Indexing(range(len(sizes)), [], [], [], axes, 0)
+    numbers = Indexing([*range(len(sizes))], [], [], [], [*axes], 0)
     row = batcher.row(op.operands[0])
     return _gathered(batcher, row, Row(places, True), numbers, sizes, batcher.type_of(op.results[0]))
 
@@ -355,7 +355,7 @@ def dynamic_update_slice(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
         operands=[array, _stacked(batcher, inside), part],
         attributes={
             "scatter_dimension_numbers": stablehlo.ScatterDimensionNumbers.get(
-                *Indexing(range(len(whole)), [], [], [], axes, 0).leading(True, True)
+                *Indexing([*range(len(whole))], [], [], [], axes, 0).leading(True, True)
             ),
             "indices_are_sorted": ir.BoolAttr.get(False),
             "unique_indices": ir.BoolAttr.get(True),

@@ -19,7 +19,7 @@ import numpy as np
 from ...ir import ops
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import reduction
-from ...ir.op_sheet import dot_axes
+from ...ir.op_sheet import Indexing, dot_axes
 from ...ir.ops import Size, compute, is_open
 from ...ir.refused import require
 from ...ir.values import (
@@ -27,7 +27,6 @@ from ...ir.values import (
     defining,
     dot_sides,
     dtype_of,
-    gather_numbers,
     integers,
     numpy_dtype,
     owner,
@@ -194,15 +193,15 @@ def gather_of_elements(op: ir.Operation) -> ir.Value | None:
     result = op.results[0]
     if not is_open(value, indices, result) and not given:
         return None
-    numbers: Any = gather_numbers(op.attributes["dimension_numbers"])
-    batching, mapped = list(numbers.operand_batching_dims), list(numbers.start_index_map)
-    gone = {*numbers.collapsed_slice_dims, *batching}
-    rank, at, own = len(shape_of(indices)), numbers.index_vector_dim, shape_of(indices)
+    numbers = Indexing.of(op)
+    batching, mapped = numbers.batching, numbers.mapped
+    gone = {*numbers.collapsed, *batching}
+    rank, at, own = len(shape_of(indices)), numbers.vector, shape_of(indices)
     by_elements = not given and not batching and len(gone) == len(shape_of(value))
     if by_elements and (at == rank or (at == rank - 1 and own[at] != 1)):
         return None  # by no column of indices alone
     lengths: list[Size] = ops.elements(given[0]) if given else list(integers(op, "slice_sizes"))
-    windows = dict(zip([k for k in range(len(lengths)) if k not in gone], sorted(numbers.offset_dims), strict=True))
+    windows = dict(zip([k for k in range(len(lengths)) if k not in gone], sorted(numbers.offsets), strict=True))
     batch = [axis for axis in range(len(shape_of(result))) if axis not in windows.values()]
     counts = dict(zip([axis for axis in range(rank) if axis != at], batch, strict=True))
     extents = {place: lengths[axis] for axis, place in windows.items()}
@@ -213,7 +212,7 @@ def gather_of_elements(op: ir.Operation) -> ir.Value | None:
     for axis, length in enumerate(lengths):
         place = ops.iota(shape, windows[axis], np.int64) if axis in windows else zero
         if axis in batching:
-            place = ops.iota(shape, counts[list(numbers.start_indices_batching_dims)[batching.index(axis)]], np.int64)
+            place = ops.iota(shape, counts[numbers.places[batching.index(axis)]], np.int64)
         if axis in mapped:
             start = ops.broadcast_in_dim(_column(indices, at, mapped.index(axis)), shape, batch)
             room = compute("maximum", compute("subtract", ops.size(value, axis), length), 0)

@@ -14,8 +14,8 @@ from ...builder.types import INT64
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of
-from ...ir.op_sheet import form_of
-from ...ir.values import gather_numbers, integers, scatter_numbers
+from ...ir.op_sheet import Indexing, form_of
+from ...ir.values import integers
 from . import facts
 from .facts import Fact
 from .live import Dims, Live, attributes_of_op
@@ -112,10 +112,7 @@ def dynamic_update_slice(padder: Padder, operation: ir.Operation, operands: list
 def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Indices are clamped to the live sizes; rows of padded indices read anything."""
     x, indices = operands[0], operands[1]
-    numbers = gather_numbers(operation.attributes["dimension_numbers"])
-    collapsed, batching = list(numbers.collapsed_slice_dims), list(numbers.operand_batching_dims)
-    index_batching = list(numbers.start_indices_batching_dims)
-    index_map, vector_dim = list(numbers.start_index_map), numbers.index_vector_dim
+    _, collapsed, batching, index_batching, index_map, vector_dim = Indexing.of(operation)
     sizes: Dims = (
         padder.sizes_of(operands[2], "the slice's size") if len(operands) > 2 else integers(operation, "slice_sizes")
     )
@@ -201,10 +198,7 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
     """Updates whose index is padding, or whose window does not fit the live sizes, get an index out of range."""
     count = (len(operands) - 1) // 2
     inputs, indices, updates = operands[:count], operands[count], operands[count + 1 :]
-    numbers = scatter_numbers(operation.attributes["scatter_dimension_numbers"])
-    window_dims, inserted = list(numbers.update_window_dims), list(numbers.inserted_window_dims)
-    batching, index_batching = list(numbers.input_batching_dims), list(numbers.scatter_indices_batching_dims)
-    index_map, vector_dim = list(numbers.scattered_dims_to_operand_dims), numbers.index_vector_dim
+    window_dims, inserted, batching, index_batching, index_map, vector_dim = Indexing.of(operation)
     if count > 1 and any(x.padded for x in operands):
         inputs, updates = padder.align(inputs), padder.align(updates)
     x, update = inputs[0], updates[0]
@@ -262,8 +256,8 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
                 _merged(padder, a, b, axes, starts, windows, size_of) for a, b in zip(inputs, updates, strict=True)
             ]
         else:
-            size, room = size_of[short[0]], x.dims[short[0]]
-            padder.refuse(f"windows of size {size} are written over each other in an axis of size {room}", size)
+            size, whole = size_of[short[0]], x.dims[short[0]]
+            padder.refuse(f"windows of size {size} are written over each other in an axis of size {whole}", size)
     drop = _dropped(padder, indices, batch, x, index_map, size_of, vector_dim)
     if drop is not None:
         if places.dtype.kind == "u":  # no index is outside of every axis

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from ...ir import ops
 from ...ir.bindings import ir
-from ...ir.values import numpy_dtype, scatter_numbers, walk
+from ...ir.op_sheet import Indexing
+from ...ir.values import numpy_dtype, walk
 from ..report import Report
 
 # A module without any of these is left as it is; callers may then save themselves a copy.
@@ -34,9 +35,9 @@ def endangered(module: ir.Module) -> list[ir.Operation]:
 
 def _is_endangered(scatter: ir.Operation) -> bool:
     type_ = ir.RankedTensorType(scatter.operands[0].type)
-    numbers = scatter_numbers(scatter.attributes["scatter_dimension_numbers"])
+    numbers = Indexing.of(scatter)
     return (
         len(scatter.results) == 1
         and numpy_dtype(type_.element_type).kind in "iub"
-        and any(type_.shape[axis] == 1 for axis in numbers.scattered_dims_to_operand_dims)
+        and any(type_.shape[axis] == 1 for axis in numbers.mapped)
     )
