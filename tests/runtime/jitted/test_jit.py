@@ -89,18 +89,8 @@ N, NN = {"x": ("n",)}, {"x": ("n", "n")}
 # name: (function, dims, arguments for a size)
 CASES = {
     "value_and_grad": (jax.value_and_grad(rnn_loss), {"xs": ("t", None)}, lambda n: (PARAMS, random(n, 2))),
-    "vmap": (
-        lambda p, xs: jax.vmap(rnn_loss, (None, 0))(p, xs),
-        {"xs": ("b", "t", 2)},
-        lambda n: (PARAMS, random(3, n, 2)),
-    ),
     "attention": (attention, {"x": ("n", 4)}, lambda n: (random(n, 4), np.int32(n // 2 + 1))),
     "matmul": (lambda x, y: x @ y, {"x": ("n", "m"), "y": ("m", "k")}, lambda n: (random(n, n + 1), random(n + 1, 2))),
-    "einsum": (
-        lambda x, y: jnp.einsum("bij,bkj->bik", x, y),
-        {"x": ("b", "n", 3), "y": ("b", None, 3)},
-        lambda n: (random(n, n, 3), random(n, 5, 3)),
-    ),
     "reshape": (lambda x: (x.reshape(-1), x.T.reshape(x.shape), x[None].swapaxes(0, 1)), NN, lambda n: (random(n, n),)),
     "slices": (lambda x: (x[1:], x[::2], x[: x.shape[0] // 2], x[::-1], x[-1]), N, lambda n: (random(n),)),
     "concat": (
@@ -131,18 +121,12 @@ CASES = {
         lambda n: (random(n),),
     ),
     "conv": (conv, N, lambda n: (random(n), random(3))),
-    "conv_grad": (jax.grad(lambda w, x: (conv(x, w) ** 2).sum()), {"x": "n"}, lambda n: (random(3), random(n))),
     "cholesky": (jnp.linalg.cholesky, {"a": ("n", "n")}, lambda n: (positive_definite(n),)),
     "solve": (jnp.linalg.solve, {"a": ("n", "n"), "b": ("n",)}, lambda n: (positive_definite(n), random(n))),
     "random": (
         lambda key, x: (jax.random.split(key), x + jax.random.normal(key, x.shape), jax.random.bernoulli(key, 0.3)),
         {"x": "n"},
         lambda n: (KEY, random(n)),
-    ),
-    "raw_key": (
-        lambda key, x: jax.random.uniform(key, x.shape),
-        {"x": "n"},
-        lambda n: (jax.random.PRNGKey(3), random(n)),
     ),
     "keys": (
         lambda keys: jax.vmap(lambda k: jax.random.normal(k, (2,)))(keys),
@@ -154,8 +138,6 @@ CASES = {
     "int8": (lambda x, s: x + s, {"x": "n"}, lambda n: (np.arange(n, dtype=np.int8), 3)),
     "float64_input": (lambda x: x.sum(), N, lambda n: (random(n).astype(np.float64),)),
     "bools": (lambda x, flag: jnp.where(flag, x, ~x), {"x": "n"}, lambda n: (random(n) > 0, True)),
-    "remat": (jax.grad(lambda x: jax.checkpoint(lambda z: jnp.sin(jnp.sin(z)).sum())(x)), N, lambda n: (random(n),)),
-    "jacobian": (jax.jacfwd(lambda x: jnp.tanh(x) * x.sum()), N, lambda n: (random(n),)),
 }
 
 
