@@ -19,7 +19,7 @@ import numpy as np
 from ..codegen import forks
 from ..codegen.errors import DeviceError, UnsupportedGraphError
 from ..codegen.ir.bindings import ir
-from ..codegen.ir.host_calls import HostCall, data_of, host_calls, is_merged, name_of, parts_of, returned_by
+from ..codegen.ir.host_calls import HostCall, data_of, host_calls, name_of, parts_of, returned_by
 from ..codegen.ir.jax_compat import host_callback
 from ..codegen.ir.values import attributes_of, numpy_dtype
 
@@ -41,51 +41,20 @@ class HostError(RuntimeError):
     """A Python function that a program calls has raised: what XLA sees of it."""
 
 
-def callback(
-    call: HostCall, types: Sequence[tuple[Shape, np.dtype[Any]]], ranks: Sequence[int] | None
-) -> Callable[..., tuple[Any, ...]]:
-    """What XLA calls.
-
-    Args:
-        call: the function.
-        types: shape and dtype of each result, the order's (see `host_call`) left out.
-        ranks: number of axes of each operand, where the last one is a vector of live sizes; None where there is none.
-    """
-
-    def run(order: Any, *operands: Any) -> tuple[Any, ...]:
-        try:
-            return np.asarray(order), *_run(call, types, ranks, operands)
-        except BaseException as error:
-            raise _keep(call, error) from None
-
-    return run
-
-
-def joined(
-    parts: Sequence[tuple[Sequence[int], Callable[..., tuple[Any, ...]]]], returned: Sequence[int]
-) -> Callable[..., tuple[Any, ...]]:
-    """What XLA calls for several functions at once.
-
-    Args:
-        parts: the places of what each takes, among the operands and behind them the results so far, and `callback`'s.
-        returned: the places of what is returned.
-    """
-
-    def run(order: Any, *operands: Any) -> tuple[Any, ...]:
-        pool = list(operands)
-        for places, part in parts:
-            pool += part(order, *[pool[place] for place in places])[1:]
-        return np.asarray(order), *[pool[place] for place in returned]
-
-    return run
-
-
 def _run(
     call: HostCall,
     types: Sequence[tuple[Shape, np.dtype[Any]]],
     ranks: Sequence[int] | None,
     operands: Sequence[Any],
 ) -> list[np.ndarray[Any, Any]]:
+    """The results of a function, of these types.
+
+    Args:
+        call: the function.
+        types: shape and dtype of each result, the order's (see `codegen/builder/host.py`) left out.
+        ranks: number of axes of each operand, where the last one is a vector of live sizes; None where there is none.
+        operands: its arguments.
+    """
     given = [np.asarray(x) for x in operands]
     live = [shape for shape, _ in types]
     if ranks is not None:
@@ -150,15 +119,27 @@ def install(lowering: Any, module: ir.Module, functions: Mapping[str, HostCall])
         _replace(operation, target, index)
 
 
-def _function(operation: ir.Operation, functions: Mapping[str, HostCall]) -> Any:
+def _function(operation: ir.Operation, functions: Mapping[str, HostCall]) -> Callable[..., tuple[Any, ...]]:
+    """What XLA calls for an op: its functions one after the other, each with operands and results of those before."""
     types = [_type_of(value.type) for value in data_of(operation)]
-    runs = []
+    parts = []
     for part in parts_of(operation):
         results = [_type_of(type_) for type_ in part.results]
         ranks = [len(types[place][0]) for place in part.operands[:-1]] if part.live else None
-        runs.append((part.operands, callback(functions[part.name], results, ranks)))
+        parts.append((functions[part.name], part.operands, results, ranks))
         types += results
-    return joined(runs, returned_by(operation)) if is_merged(operation) else runs[0][1]
+    returned = returned_by(operation)
+
+    def run(order: Any, *operands: Any) -> tuple[Any, ...]:
+        pool = list(operands)
+        for call, places, results, ranks in parts:
+            try:
+                pool += _run(call, results, ranks, [pool[place] for place in places])
+            except BaseException as error:
+                raise _keep(call, error) from None
+        return np.asarray(order), *[pool[place] for place in returned]
+
+    return run
 
 
 def _type_of(type_: ir.Type) -> tuple[tuple[int, ...], np.dtype[Any]]:

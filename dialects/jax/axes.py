@@ -216,8 +216,10 @@ def symbolic_specs(
     strict: bool,
 ) -> tuple[Scope, list[Any]]:
     """JAX's specs, with symbolic sizes of one scope."""
+    plain = export.SymbolicScope()
     try:
-        scope = _scope(demands, sizes, strict)
+        sides = [(_symbolic(c.lhs, plain), c.relation, _symbolic(c.rhs, plain)) for c in demands if c.relation != "!="]
+        scope = Scope([f"{lhs} {relation} {rhs}" for lhs, relation, rhs in sides], sizes, demands, strict=strict)
         shapes = [tuple(_symbolic(dim, scope) for dim in argument.dims) for argument in arguments]
     except (ValueError, NotImplementedError) as error:
         raise GraphError(f"JAX refuses the sizes or constraints: {first_lines(error)}") from None
@@ -226,20 +228,10 @@ def symbolic_specs(
 
 
 def _symbolic(dim: Dim, scope: Any) -> Any:
-    return dimension.rebuild(
-        dim,
-        lambda name: export.symbolic_shape(name, scope=scope)[0],
-        minimum=jax.core.min_dim,
-        maximum=jax.core.max_dim,
-    )
+    def leaf(name: str) -> Any:
+        return export.symbolic_shape(name, scope=scope)[0]
 
-
-def _scope(constraints: Sequence[Constraint], sizes: Mapping[str, int] | None, strict: bool) -> Scope:
-    plain = export.SymbolicScope()
-    texts = [
-        f"{_symbolic(c.lhs, plain)} {c.relation} {_symbolic(c.rhs, plain)}" for c in constraints if c.relation != "!="
-    ]
-    return Scope(texts, sizes, constraints, strict=strict)
+    return dimension.rebuild(dim, leaf, minimum=jax.core.min_dim, maximum=jax.core.max_dim)
 
 
 def first_lines(error: Exception) -> str:
