@@ -77,24 +77,20 @@ def _approximate_count(size: Dim, k: int, is_max_k: bool, options: dict[str, Any
 
 
 def _rule(name: str, build: Build) -> Callable[..., Any]:
+    """A JAX lowering rule that calls a function made with the builder; equal symbolic sizes are one root there."""
 
     def lower(ctx: Any, *operands: Any, **params: Any) -> Any:
-        return _call(ctx, name, _built(name, build, ctx.avals_in, params), operands)
+        roots: dict[str, Dim] = {}
+
+        def dim(size: Any) -> Dim:
+            if isinstance(size, int):
+                return size
+            return roots.setdefault(str(size), dimension.symbol(f"d{len(roots)}"))
+
+        specs = tuple((tuple(dim(size) for size in aval.shape), np.dtype(aval.dtype)) for aval in ctx.avals_in)
+        return _call(ctx, name, _module(name, build, specs, tuple(params.items())), operands)
 
     return lower
-
-
-def _built(name: str, build: Build, avals: Sequence[Any], params: dict[str, Any]) -> bytes:
-    """The module of a function for operands of these shapes; equal symbolic sizes are one root there."""
-    roots: dict[str, Dim] = {}
-
-    def dim(size: Any) -> Dim:
-        if isinstance(size, int):
-            return size
-        return roots.setdefault(str(size), dimension.symbol(f"d{len(roots)}"))
-
-    specs = tuple((tuple(dim(size) for size in aval.shape), np.dtype(aval.dtype)) for aval in avals)
-    return _module(name, build, specs, tuple(params.items()))
 
 
 @functools.lru_cache(maxsize=256)

@@ -113,7 +113,7 @@ class Scope(export.SymbolicScope):
     def is_equal(self, a: Any, b: Any, frame: FrameType) -> bool:
         """Whether two sizes, which are not known to be equal, are."""
         if is_inside(frame):
-            if not _by_jax(frame) or _looks_up_type(frame):
+            if _package(frame) == "hlograph" or _looks_up_type(frame):
                 return False
             if not self.strict and _asks_what_is_known(frame, b):
                 self.open = True
@@ -289,10 +289,6 @@ def _package(frame: FrameType) -> str:
 def is_inside(frame: FrameType) -> bool:
     """Whether JAX's code asks, or ours."""
     return _package(frame) in _INSIDE
-
-
-def _by_jax(frame: FrameType) -> bool:
-    return _package(frame) != "hlograph"
 
 
 def _looks_up_type(frame: FrameType) -> bool:

@@ -192,10 +192,9 @@ def trace(
             traced = attempt.run(described, specs, demands, left, scope)
         except Fixed:
             pass
-        except UnsupportedGraphError as failure:
-            error = failure
         except Exception as failure:
-            if not roots or isinstance(failure, ClosesOverTracers | NotWanted):
+            about_sizes = bool(roots) and not isinstance(failure, ClosesOverTracers | NotWanted)
+            if not (about_sizes or isinstance(failure, UnsupportedGraphError)):
                 raise
             error = failure
         guards = tuple(scope.guards.values())

@@ -58,10 +58,8 @@ def _abstract(*avals: Any, callee: Callee) -> list[Any]:
 
 def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
     found = callee.run(arrays)
-    return _run_alone(callee, arrays) if found is None else found
-
-
-def _run_alone(callee: Callee, arrays: Sequence[Any]) -> Sequence[Any]:
+    if found is not None:
+        return found
     forks.refuse_forked(f"{callee.name} cannot be compiled")
 
     def alone(*operands: Any) -> Any:
@@ -71,7 +69,8 @@ def _run_alone(callee: Callee, arrays: Sequence[Any]) -> Sequence[Any]:
     # Under `jax.debug_nans` JAX looks for the operation that made a NaN; this is one, there is nothing inside.
     alone._apply_primitive = True  # type: ignore[attr-defined]
     with jax.disable_jit(False):  # a module has no other way to run
-        return jax.jit(alone)(*arrays)
+        outputs: Sequence[Any] = jax.jit(alone)(*arrays)
+    return outputs
 
 
 # ---- lowering --------------------------------------------------------------------------------------------------------
