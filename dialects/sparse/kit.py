@@ -347,11 +347,6 @@ class Kit:
         """A dense matrix with the values of a sparse one added."""
         return self.tensor.inc_subtensor(y[x.places], self.cast(x.values, y.type.dtype))
 
-    def first_of_each(self, x: Matrix) -> tuple[Any, Any]:
-        """Whether each value is the first one at its place, and the sum of those there."""
-        groups = Groups(self, x.keys())
-        return groups.first, self.put(x.count, groups.slots, x.values)[groups.slots]
-
     def coalesced(self, x: Matrix) -> Matrix:
         """The values at one place added up; what is 0 then goes away."""
         groups = Groups(self, x.keys())

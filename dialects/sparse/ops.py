@@ -181,8 +181,9 @@ def _alike(kit: Kit, x: Matrix, y: Matrix) -> Matrix:
 def add_vector(kit: Kit, node: Any, x: Matrix, y: Any) -> Matrix:
     """The element of a row added to what is not 0; of several values at one place to the first."""
     y = kit.sized(y, x.shape[1])
-    first, sums = kit.first_of_each(x)
-    added = kit.tensor.switch(first & kit.tensor.neq(sums, 0), y[x.places[1]], 0)
+    groups = Groups(kit, x.keys())
+    sums = kit.put(x.count, groups.slots, x.values)[groups.slots]  # of those at its place
+    added = kit.tensor.switch(groups.first & kit.tensor.neq(sums, 0), y[x.places[1]], 0)
     return x.with_values(x.values + kit.cast(added, x.dtype))
 
 

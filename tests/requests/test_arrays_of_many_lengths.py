@@ -45,12 +45,6 @@ def test_hundreds_of_lengths_take_a_handful_of_compiles(how):
     assert sum(function.stats.compiles for function in made) <= 16 < len(set(LENGTHS)) / 2
 
 
-def test_the_length_is_a_symbol_in_the_module():
-    text = hlograph.jit(likelihood, dims={"x": ("n",)}).program(np.ones(3, np.float32), 0.0, 1.0).to_text()
-    assert 'tensor<?xf32> {hlograph.dims = ["n"], hlograph.name = "x"}' in text
-    assert "tensor<3x" not in text
-
-
 def test_lists_of_arrays_are_calls_of_one_function():
     batch = [np.arange(float(n)) for n in (1, 5, 2, 7, 3)]
     with jax.enable_x64(True):

@@ -73,7 +73,8 @@ def composite(padder: Padder, operation: ir.Operation, operands: list[Live]) -> 
 def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Carries keep their live sizes; what their padding holds is a fixpoint, begun with what the first values hold."""
     condition, body = (region.blocks[0] for region in operation.regions)
-    known = [_forget_value(padder, x) for x in operands]
+    # As a size a carry's value is known before the loop only.
+    known = [Live(Tensor(padder.builder, None, x.shape, x.dtype), x.dims, x.pads, x.whole) for x in operands]
     types = [(x.shape, x.dtype) for x in operands]
     counts = counter(padder.env, operation)
     for attempt in range(4):
@@ -89,25 +90,23 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
             outcome.extend(results)
             return [x.tensor for x in results]
 
-        with padder.retractable() as retract:
-            tensors = padder.builder.region_op(
-                "stablehlo.while",
-                [x.tensor for x in operands],
-                types,
-                [(types, padder.region(condition, known)), (types, walk)],
-            )
-            weaker = [_joined(x, y) for x, y in zip(known, outcome, strict=True)]
-            if all(x.pads == y.pads and x.whole is y.whole for x, y in zip(known, weaker, strict=True)):
-                return [Live(tensor, x.dims, x.pads, x.whole) for tensor, x in zip(tensors, known, strict=True)]
-            retract(tensors[0].value.owner.operation)  # type: ignore[union-attr]
-            # What one carry loses another may lose a turn later: after two attempts nothing is hoped for.
-            known = weaker if attempt < 2 else [padder.live(x.tensor, x.dims) for x in known]
+        actions, said, forget = len(padder.actions), len(padder.said), padder.builder.checkpoint()
+        tensors = padder.builder.region_op(
+            "stablehlo.while",
+            [x.tensor for x in operands],
+            types,
+            [(types, padder.region(condition, known)), (types, walk)],
+        )
+        weaker = [_joined(x, y) for x, y in zip(known, outcome, strict=True)]
+        if all(x.pads == y.pads and x.whole is y.whole for x, y in zip(known, weaker, strict=True)):
+            return [Live(tensor, x.dims, x.pads, x.whole) for tensor, x in zip(tensors, known, strict=True)]
+        # It is made anew with weaker facts.
+        forget()
+        tensors[0].value.owner.operation.erase()  # type: ignore[union-attr]
+        del padder.actions[actions:], padder.said[said:]
+        # What one carry loses another may lose a turn later: after two attempts nothing is hoped for.
+        known = weaker if attempt < 2 else [padder.live(x.tensor, x.dims) for x in known]
     raise AssertionError("the facts of a loop's carries found no fixpoint")
-
-
-def _forget_value(padder: Padder, x: Live) -> Live:
-    """A carry without what is known of its value: as a size it is known before the loop only."""
-    return Live(Tensor(padder.builder, None, x.shape, x.dtype), x.dims, x.pads, x.whole)
 
 
 def _same_sizes(padder: Padder, like: Live, x: Live, what: str) -> Live:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import builder as hlo
+from ... import dims as dimension
 from ...builder import Tensor
 from ...builder.sizes import VALUE
 from ...dims import Dim, maximum, minimum
@@ -43,8 +44,9 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     dtype = padder.type_of(operation.results[0])[1]
     first = operands[0]
     if not first.dims and dtype.kind in "iu" and VALUE in operation.attributes:
-        value = padder.known_dim(ir.StringAttr(operation.attributes[VALUE]).value)
-        if value is not None and padder.builder.exact(value, dtype):
+        value = padder.parse_dim(ir.StringAttr(operation.attributes[VALUE]).value)
+        # The roots of a private function are not known here.
+        if dimension.roots(value) <= padder.builder.intervals.keys() and padder.builder.exact(value, dtype):
             return [padder.live(padder.builder.size(value, dtype))]
     if not first.dims and all(x.tensor.sizes is not None for x in operands):
         found = _on_sizes(operation, name, [x.tensor for x in operands], dtype)

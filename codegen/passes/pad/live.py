@@ -147,8 +147,7 @@ class LiveBuilder(Builder):
         """A function that forgets what was remembered of tensors made since, which the caller erases."""
         frame = self._frame
         tables: tuple[dict[Any, Any], ...] = (frame.notes, frame.roots, frame.data)
-        lengths = [len(table) for table in tables]
-        spare = len(frame.spare)
+        lengths, spare = [len(table) for table in tables], len(frame.spare)
 
         def forget() -> None:
             for table, length in zip(tables, lengths, strict=True):

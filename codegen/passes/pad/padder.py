@@ -16,8 +16,7 @@ Decisions to know:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -281,11 +280,6 @@ class Padder:
         if name in self.count_names:
             self.counts[name] = hlo.convert(count, INT64)
         return builder.size(self.dim(dimension.symbol(name)))
-
-    def known_dim(self, text: str) -> Dim | None:
-        """A dimension from its text, if its roots are known here; those of a private function are not."""
-        dim = self.parse_dim(text)
-        return dim if dimension.roots(dim) <= self.builder.intervals.keys() else None
 
     def parse_dim(self, text: str) -> Dim:
         """A dimension from its text."""
@@ -566,17 +560,3 @@ class Padder:
             attributes,
         )
         return [self.live(tensor) for tensor in tensors]
-
-    @contextmanager
-    def retractable(self) -> Iterator[Callable[[ir.Operation], None]]:
-        """An op with regions that is made inside can be taken back, to be made anew with weaker facts."""
-        actions, said = len(self.actions), len(self.said)
-        forget = self.builder.checkpoint()
-
-        def retract(operation: ir.Operation) -> None:
-            forget()
-            operation.erase()
-            del self.actions[actions:]
-            del self.said[said:]
-
-        yield retract

@@ -129,7 +129,10 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     lhs, rhs = operands
     dtype = padder.type_of(operation.results[0])[1]
     contracting, batching = dot_sides(operation)
-    lhs, rhs = _equal_axes(padder, lhs, rhs, [*zip(*batching, strict=True), *zip(*contracting, strict=True)])
+    left_dims, right_dims = list(lhs.dims), list(rhs.dims)
+    for i, j in (*zip(*batching, strict=True), *zip(*contracting, strict=True)):
+        left_dims[i] = right_dims[j] = padder.equate(left_dims[i], right_dims[j], "dot")
+    lhs, rhs = padder.fit(lhs, left_dims), padder.fit(rhs, right_dims)
     for left, right in zip(*contracting, strict=True):
         if type(lhs.dims[left]) is not int:
             lhs, rhs = _annihilate(padder, lhs, left, rhs, right)
@@ -145,13 +148,6 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     attributes = attributes_of_op(operation) + padder.counted(lhs, contracting[0])
     tensor = padder.builder.op(operation.name, [lhs.tensor, rhs.tensor], shape, dtype, attributes)
     return [padder.make(tensor, [x.dims[axis] for x, axis, _ in pairs], known)]
-
-
-def _equal_axes(padder: Padder, lhs: Live, rhs: Live, pairs: list[tuple[int, int]]) -> tuple[Live, Live]:
-    left, right = list(lhs.dims), list(rhs.dims)
-    for i, j in pairs:
-        left[i] = right[j] = padder.equate(left[i], right[j], "dot")
-    return padder.fit(lhs, left), padder.fit(rhs, right)
 
 
 def _annihilate(padder: Padder, lhs: Live, left: int, rhs: Live, right: int) -> tuple[Live, Live]:
@@ -248,13 +244,6 @@ def _last(block: ir.Block, dtype: DType) -> Any:
     return None
 
 
-def _least(dtype: DType) -> Any:
-    """The least element: for floats the NaN all of whose bits are set, the first of the total order by bits."""
-    if kind_of(dtype) in "biu":
-        return limits(dtype)[0]
-    return np.full(dtype.itemsize, 0xFF, np.uint8).view(dtype)[0]
-
-
 @pads("chlo.top_k")
 def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Along a padded last axis the padding holds the least value, which is behind live ones that equal it."""
@@ -263,7 +252,9 @@ def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list
     axis = x.ndim - 1
     padder.demand(x.dims[axis], k, "the number of elements that are wanted")
     if type(x.dims[axis]) is not int:
-        x = padder.fill(x, [axis], _least(x.dtype))
+        # Of floats the NaN all of whose bits are set, the first of the total order by bits.
+        nan = np.full(x.dtype.itemsize, 0xFF, np.uint8).view(x.dtype)[0]
+        x = padder.fill(x, [axis], limits(x.dtype)[0] if kind_of(x.dtype) in "biu" else nan)
     if x.shape[axis] < k:
         padder.refuse(f"{k} elements are wanted of at most {x.shape[axis]}", x.dims[axis])
     shape = (*x.shape[:axis], k)

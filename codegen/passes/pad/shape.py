@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -91,14 +92,19 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     axis = integer(operation, "dimension")
     first = operands[0]
     if first.ndim == 1 and all(x.tensor.sizes is not None for x in operands) and not any(x.padded for x in operands):
-        known = _as_sizes(padder, operands)
-        if known is not None:
-            return [padder.live(known)]
+        own = [x.tensor.sizes for x in operands]
+        sizes: Any = [dim for part in own for dim in (part if isinstance(part, tuple) else (part,))]
+        if len(sizes) <= 64 and padder.builder.exact(tuple(sizes), first.dtype):
+            return [padder.live(padder.builder.size_vector(sizes, first.dtype))]
     if first.ndim == 2 and axis == 0 and all(x.tensor.uid in padder.tables for x in operands):
         rows = hlo.concatenate([x.tensor for x in operands], 0)
         padder.tables[rows.uid] = tuple(dim for x in operands for dim in padder.tables[x.tensor.uid])
         return [padder.live(rows)]
-    parts = _aligned_but(padder, operands, axis)
+    common = first.dims
+    for x in operands[1:]:
+        pairs = enumerate(zip(common, x.dims, strict=True))
+        common = tuple(a if i == axis else padder.equate(a, b, "join") for i, (a, b) in pairs)
+    parts = [padder.fit(x, [x.dims[i] if i == axis else d for i, d in enumerate(common)]) for x in operands]
     lengths = [x.dims[axis] for x in parts]
     total: Dim = 0
     for length in lengths:
@@ -134,27 +140,6 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     return [padder.fit(joined, joined.dims)]
 
 
-def _as_sizes(padder: Padder, operands: Sequence[Live]) -> Tensor | None:
-    """A vector of sizes from parts that are known as sizes."""
-    dims: list[Dim] = []
-    dtype = operands[0].dtype
-    for x in operands:
-        sizes = x.tensor.sizes
-        dims += sizes if isinstance(sizes, tuple) else [sizes]  # type: ignore[list-item]
-    if len(dims) > 64 or not padder.builder.exact(tuple(dims), dtype):
-        return None
-    return padder.builder.size_vector(dims, dtype)
-
-
-def _aligned_but(padder: Padder, operands: Sequence[Live], axis: int) -> list[Live]:
-    dims = operands[0].dims
-    for x in operands[1:]:
-        dims = tuple(
-            a if i == axis else padder.equate(a, b, "join") for i, (a, b) in enumerate(zip(dims, x.dims, strict=True))
-        )
-    return [padder.fit(x, [x.dims[i] if i == axis else d for i, d in enumerate(dims)]) for x in operands]
-
-
 # ---- reshapes -------------------------------------------------------------------------------------------------------
 
 
@@ -170,11 +155,13 @@ def reshape(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
             result.value  # noqa: B018  the handle takes its uid now
             padder.tables[result.uid] = elements
         return [Live(result, shape, (None,) * len(shape), x.whole)]  # type: ignore[arg-type]
-    if len(operands) > 1:
-        dims = result_dims(padder, shape, operands[1])
-    else:
-        dims = _static_dims(padder, shape, x)
-    return [reshaped(padder, x, dims)]
+    if len(operands) > 1 or None not in shape:
+        return [reshaped(padder, x, result_dims(padder, shape, operands[1] if len(operands) > 1 else None))]
+    # A static reshape of a padded operand; one size may be open.
+    total, given = product(x.dims), math.prod(size for size in shape if size is not None)
+    if shape.count(None) > 1:
+        padder.refuse("the result's size is not known", total)
+    return [reshaped(padder, x, tuple(total // given if size is None else size for size in shape))]
 
 
 def _elements(padder: Padder, x: Live) -> Dims | None:
@@ -183,17 +170,6 @@ def _elements(padder: Padder, x: Live) -> Dims | None:
         return padder.tables.get(x.tensor.uid)
     sizes = x.tensor.sizes
     return sizes if isinstance(sizes, tuple) or sizes is None else (sizes,)
-
-
-def _static_dims(padder: Padder, shape: Sequence[int | None], x: Live) -> Dims:
-    """Result dims of a static reshape of a padded operand, one of which may be open."""
-    total = product(x.dims)
-    if None not in shape:
-        return tuple(size for size in shape if size is not None)
-    given = math.prod(size for size in shape if size is not None)
-    if shape.count(None) > 1:
-        padder.refuse("the result's size is not known", total)
-    return tuple(total // given if size is None else size for size in shape)
 
 
 def reshaped(padder: Padder, x: Live, dims: Sequence[Dim]) -> Live:

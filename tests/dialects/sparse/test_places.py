@@ -65,15 +65,6 @@ def test_no_rows_and_no_values():
                 assert_same(actual, wanted)
 
 
-def test_a_conditional_autoregression():
-    """The quadratic form of PyMC's, with the matrix of neighbours as a constant."""
-    near = scipy.sparse.csr_matrix((RANDOM.random((6, 6)) < 0.4) * 1.0)
-    form = (v * ps.dot(ps.as_sparse_variable(near), v)).sum()
-    field = RANDOM.normal(size=6)
-    expected = [field @ near @ field, near @ field + near.T @ field]
-    check_lowering([v], [form, pytensor.grad(form, v)], field, expected=expected)
-
-
 def test_constants_that_do_not_fit():
     constant = ps.as_sparse_variable(scipy.sparse.random(5, 4, density=0.4, format="csr", random_state=1))
     with pytest.raises(ArgumentShapeError, match=r"4 == x_0.*operand of SparseDot"):

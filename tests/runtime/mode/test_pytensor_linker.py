@@ -14,7 +14,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.io import In, Out
 from pytensor.compile.mode import Mode as PyTensorMode
 from pytensor.compile.mode import get_mode
@@ -615,28 +614,6 @@ def test_a_shape_that_is_not_the_specified_one_is_an_assertion_error():
             fn(np.ones((2, 3)), np.array(value))
 
 
-def test_graphs_of_many_kinds():
-    x, k, mask = pt.dmatrix("x"), pt.lscalar("k"), pt.vector("mask", dtype="bool")
-    inner = pt.dmatrix()
-    doubled = OpFromGraph([inner], [inner * 2 + inner.sum()])
-    outputs = [
-        ifelse(k > 2, x.sum(), x.prod()),
-        x[:k].sum(axis=0),
-        x[mask],
-        pt.arange(k) * 2,
-        doubled(x),
-        pt.linalg.cholesky(x.T @ x + pt.eye(x.shape[1])),
-        pt.switch(x > 0.5, x, 0).argmax(axis=1),
-    ]
-    ours, theirs = (pytensor.function([x, k, mask], outputs, mode=mode) for mode in (MODE, REFERENCE))
-    rng = np.random.default_rng(0)
-    for size in (3, 5, 3):
-        given = rng.normal(size=(size, 2)), size - 1, rng.random(size) > 0.5
-        for got, expected in zip(ours(*given), theirs(*given), strict=True):
-            np.testing.assert_allclose(got, expected, rtol=1e-12)
-            assert got.dtype == expected.dtype
-
-
 def test_the_inner_mode_of_pytensors_own_loop():
     """Which calls the compiled step without `Function.__call__`, and finds the results in their containers."""
     start, moves = pt.dvector("start"), pt.dmatrix("moves")
@@ -653,19 +630,6 @@ def test_the_inner_mode_of_pytensors_own_loop():
     powers = [np.linalg.matrix_power(values[1], k) @ values[0] for k in range(5)]
     np.testing.assert_allclose(states, powers[1:])
     np.testing.assert_allclose(sums, np.sum(powers[:4], 1))
-
-
-def test_lengths_compile_once_a_bucket():
-    x = pt.dvector("x")
-    s = pytensor.shared(np.float64(0.0))
-    function = pytensor.function([x], pt.exp(x).sum(), updates={s: s + x.sum()}, mode=MODE)
-    total = 0.0
-    for size in range(1, 60):
-        value = np.linspace(0, 1, size)
-        total += value.sum()
-        np.testing.assert_allclose(function(value), np.exp(value).sum(), rtol=1e-12)
-        np.testing.assert_allclose(s.get_value(), total, rtol=1e-12)
-    assert function.vm.function.stats.compiles < 20
 
 
 class Unknown(Op):

@@ -267,17 +267,6 @@ def test_what_nutpie_takes_goes_on() -> None:
     assert call(adapted, compiled.point)[:2] == call(compiled, compiled.point)[:2]
 
 
-def test_wrong_calls_have_codes() -> None:
-    compiled = hlograph.nutpie.compile_pymc_model(regression())
-    logp, expand = compiled.compiled_logp_func.ctypes, compiled.compiled_expand_func.ctypes
-    place = np.zeros(8)
-    address = place.ctypes.data
-    assert logp(4, address, address, address, None) == -1
-    assert expand(3, compiled.n_expanded + 1, address, address, None) == -1
-    assert logp(3, 0, address, address, None) == -2
-    assert expand(3, compiled.n_expanded, address, 0, None) == -2
-
-
 def failing_check(a: Any) -> Any:
     return Assert("too far")(-(a**2), pt.lt(a, 1))
 
