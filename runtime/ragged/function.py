@@ -35,6 +35,7 @@ from ..warming import too_many
 from .values import Ragged, chosen, undefined
 
 _RELATIONS = {">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+_MOST = np.iinfo(np.int32).max
 # Calls with so many different sizes are recognized; then recognition starts again.
 _KNOWN_SIZES = 1 << 12
 # Rows cost what they compute: their number grows in larger steps than a length, which multiplies with it.
@@ -87,8 +88,16 @@ class RowsFunction:
         self._names = [rows, *names]
         self._plain = all(type(dim) is int for result in element.signature.results for dim in result.dims)
         self._policies = Policies(_choices(options.policy, rows, names, ragged), _of_sizes([rows, *names]))
-        # What is demanded of sizes: a difference, and how it is to be to 0.
-        self._demands = [(c, c.lhs - c.rhs, dimension.roots(c.lhs - c.rhs)) for c in element.signature.constraints]
+        # What is demanded of sizes: a difference, and how it is to be to 0; and of which size it is the least value.
+        self._demands = [
+            (
+                c,
+                c.lhs - c.rhs,
+                dimension.roots(c.lhs - c.rhs),
+                str(c.lhs) if c.relation == ">=" and type(c.rhs) is int else "",
+            )
+            for c in element.signature.constraints
+        ]
         self._programs: dict[Any, Made] = {}
         self._recent: dict[Any, Made] = {}
         self._extents: list[Mapping[str, int]] = []
@@ -179,9 +188,12 @@ class RowsFunction:
         return found
 
     def _met(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[Constraint, Any]]:
-        """Each demand that is not about a size from data, and for each row whether it meets it."""
+        """Each demand that not all rows are seen to meet, and for each row whether it does; but for sizes from data."""
         known = {**sizes, **lengths}
-        for constraint, difference, names in self._demands:
+        for constraint, difference, names, least_of in self._demands:
+            own = lengths.get(least_of)
+            if isinstance(own, np.ndarray) and own.min(initial=_MOST) >= constraint.rhs:
+                continue
             if names <= known.keys():
                 yield constraint, _RELATIONS[constraint.relation](_value_of(difference, known), 0)
 
