@@ -52,24 +52,17 @@ class Refusal:
     """A function of which every call raises the same error.
 
     Attributes:
-        error: this one.
+        error: why it was not made.
     """
 
     changed: Any = None
     needs_x64 = False
 
-    def __init__(self, error: Exception) -> None:
-        self.error = error
+    def __init__(self, error: Exception, at_call: Exception | None = None) -> None:
+        self.error, self._at_call = error, at_call or error
 
     def __call__(self, *args: Any) -> Any:
-        raise type(self.error)(*self.error.args)
-
-
-class Pending(Refusal):
-    """What stands for a function until a call says of which shapes what its Python gives is."""
-
-    def __call__(self, *args: Any) -> Any:
-        raise ResultShapeError(str(self.error))
+        raise type(self._at_call)(*self._at_call.args)
 
 
 class Binding:
@@ -151,7 +144,8 @@ class Binding:
             refused = set(getattr(error, "ops", ()))
             if inner or not python or not refused <= python or (not refused and how != "host"):
                 raise
-            return Pending(error)
+            # Until a call says of which shapes what its Python gives is.
+            return Refusal(error, ResultShapeError(str(error)))
         cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
         return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
 

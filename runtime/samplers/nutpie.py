@@ -56,6 +56,8 @@ from .in_jax import check_model, know_integers
 # nutpie passes this array's address on to the functions: none, since their data is bound to them.
 _NO_DATA: Any = SimpleNamespace(ctypes=SimpleNamespace(data=0))
 
+Data = Mapping[str, np.ndarray]
+_FORMS: Sequence[Literal["logp", "expand"]] = ("logp", "expand")
 _double_pointer = ctypes.POINTER(ctypes.c_double)
 # walnutpie takes functions of this type only; ctypes makes one class of all that are alike.
 _WALNUTPIE = ctypes.CFUNCTYPE(
@@ -80,28 +82,22 @@ class Part:
     compiled: CFunction
 
     @staticmethod
-    def of(
-        function: Function,
-        variables: Sequence[Any],
-        names: Mapping[Any, str],
-        form: Literal["logp", "expand"],
-        inputs: _Inputs,
-    ) -> Part:
+    def of(function: Function, keys: Sequence[str], form: Literal["logp", "expand"], point: Any, data: Data) -> Part:
         """A function that takes these data as arguments, compiled with values of them."""
-        keys = tuple(names[variable] for variable in variables)
-        function = _of_known_lengths(function, inputs.of(keys)) if form == "logp" else function
-        return Part(function, keys, form, function.c_function(*inputs.of(keys), form=form))
+        given = [point, *map(data.__getitem__, keys)]
+        function = _of_known_lengths(function, given) if form == "logp" else function
+        return Part(function, tuple(keys), form, function.c_function(*given, form=form))
 
-    def with_data(self, inputs: _Inputs) -> Part:
+    def with_data(self, point: Any, data: Data) -> Part:
         """The same with other data; compiled once more, padded, where lengths are new."""
-        point, *data = inputs.of(self.keys)
+        given = [data[key] for key in self.keys]
         try:
-            return replace(self, compiled=self.compiled.with_data(*data))
+            return replace(self, compiled=self.compiled.with_data(*given))
         except ArgumentShapeError:
             options = self.function.options
             policy = "padded" if options.policy == "auto" else options.policy
             function = Function(self.function.program, replace(options, policy=policy))
-            compiled = function.c_function(point, *data, form=self.form)
+            compiled = function.c_function(point, *given, form=self.form)
         if compiled.expanded != self.compiled.expanded:
             raise ArgumentShapeError(
                 f"with this data, a draw expands to {compiled.expanded} numbers and not {self.compiled.expanded}: "
@@ -109,17 +105,6 @@ class Part:
                 "model with the new data"
             )
         return replace(self, function=function, compiled=compiled)
-
-
-@dataclass(frozen=True)
-class _Inputs:
-    """An unconstrained point, and the data by their names."""
-
-    point: np.ndarray
-    data: Mapping[str, np.ndarray]
-
-    def of(self, keys: Iterable[str]) -> list[np.ndarray]:
-        return [self.point, *[self.data[key] for key in keys]]
 
 
 @dataclass(frozen=True)
@@ -166,11 +151,11 @@ class CompiledModel(NutpieModel):
                 known = ", ".join(sorted(map(str, keys))) or "none"
                 raise ArgumentError(f"the model's functions use no data {name!r}; what they use: {known}")
             data[keys[name]] = _converted(name, value, data[keys[name]])
-        changed, inputs = {keys[name] for name in updates}, _Inputs(self.point, data)
+        changed = {keys[name] for name in updates}
         parts: list[Part] = []
         with _one_warning_of(parts):
             for part in self.parts:
-                parts.append(part.with_data(inputs) if changed.intersection(part.keys) else part)
+                parts.append(part.with_data(self.point, data) if changed.intersection(part.keys) else part)
         logp, expand = parts
         changes: dict[str, Any] = {
             "shared_data": data,
@@ -277,11 +262,11 @@ def compile_pymc_model(
             freeze_model=True,
         )
     data = {key: _copied(variable.get_value(borrow=True)) for variable, key in keys.items()}
-    inputs = _Inputs(initial_point(0), data)
+    point = initial_point(0)
     parts: list[Part] = []
     with _one_warning_of(parts):
-        parts.append(Part.of(*taking_data[0], keys, "logp", inputs))
-        parts.append(Part.of(*taking_data[1], keys, "expand", inputs))
+        for (function, variables), form in zip(taking_data, _FORMS, strict=True):
+            parts.append(Part.of(function, [keys[variable] for variable in variables], form, point, data))
     return CompiledModel(
         _n_dim=n_dim,
         dims=dims,
@@ -299,7 +284,7 @@ def compile_pymc_model(
         expand_func=expand,
         reparameterized_names=reparameterized,
         parts=(parts[0], parts[1]),
-        point=inputs.point,
+        point=point,
     )
 
 

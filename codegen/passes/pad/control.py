@@ -185,13 +185,7 @@ def custom_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         return list(operands)
     if target in CUSTOM:
         return CUSTOM[target](padder, operation, operands)
-    for x in operands:
-        if x.padded:
-            padder.refuse(f"there is no rule for calls of {target!r}", *[x.dims[axis] for axis in x.padded])
-    for result in operation.results:
-        if None in padder.type_of(result)[0]:
-            padder.refuse(f"there is no rule for calls of {target!r}")
-    return padder.static(operation, operands)
+    return padder.unpadded(operation, operands, f"calls of {target!r}")
 
 
 @pads_custom_call("hlograph.size")

@@ -86,11 +86,7 @@ def dynamic_update_slice(padder: Padder, operation: ir.Operation, operands: list
     for axis in set(range(x.ndim)) - set(merged):
         update = padder.resize(update, axis, x.shape[axis]) if update.dims[axis] == x.dims[axis] else update
     for axis in merged:
-        # The static window must fit at every start, so that it is not moved.
-        room = padder.interval(x.dims[axis] - update.dims[axis])[1]
-        if room is None:
-            padder.refuse("the start of the update has no bound", x.dims[axis], update.dims[axis])
-        grown = padder.resize(grown, axis, max(grown.shape[axis], room + update.shape[axis]))
+        grown = padder.roomy(grown, axis, x.dims[axis] - update.dims[axis], update.shape[axis])
     value = update.tensor
     if merged:
         padder.note("mask", update.dims[merged[0]], "an update with what it covers")
@@ -118,7 +114,7 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     )
     # An axis of which one element is taken, if there is any: one element of the static tensor.
     sizes = tuple(1 if axis in collapsed or axis in batching else padder.dim(size) for axis, size in enumerate(sizes))
-    x, indices = _matched(padder, x, batching, indices, index_batching)
+    x, indices = padder.equal(x, indices, zip(batching, index_batching, strict=True), "batch axis of an index")
     for axis, size in enumerate(sizes):
         if size != 1:  # of one element in an array of none nothing is read where there are no indices
             padder.demand(x.dims[axis], size, "the size of a slice")
@@ -131,11 +127,7 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
         places = _clamp_indices(padder, places, limits, vector_dim)
     shape = padder.static_shape(sizes)
     for axis, room in zip(index_map, limits, strict=True):
-        high = padder.interval(room)[1]
-        if high is None:
-            padder.refuse("the start of a slice has no bound", room)
-        # The static slice must fit at every start, so that it is not moved.
-        x = padder.resize(x, axis, max(x.shape[axis], max(high, 0) + shape[axis]))
+        x = padder.roomy(x, axis, room, shape[axis])
     for axis in range(x.ndim):
         x = padder.resize(x, axis, max(x.shape[axis], shape[axis]))
     form = form_of(operation)
@@ -161,16 +153,6 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     dtype = padder.type_of(operation.results[0])[1]
     tensor = padder.builder.op("stablehlo.gather", [x.tensor, places], tuple(result), dtype, tuple(attributes.items()))
     return [padder.make(tensor, dims, known, x.whole)]
-
-
-def _matched(
-    padder: Padder, x: Live, batching: Sequence[int], indices: Live, index_batching: Sequence[int]
-) -> tuple[Live, Live]:
-    """Operand and indices with equal batch axes."""
-    left, right = list(x.dims), list(indices.dims)
-    for a, b in zip(batching, index_batching, strict=True):
-        left[a] = right[b] = padder.equate(left[a], right[b], "batch axis of an index")
-    return padder.fit(x, left), padder.fit(indices, right)
 
 
 def _clamp_indices(padder: Padder, places: Tensor, limits: Sequence[Dim], vector_dim: int) -> Tensor:
@@ -202,24 +184,22 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
     if count > 1 and any(x.padded for x in operands):
         inputs, updates = padder.align(inputs), padder.align(updates)
     x, update = inputs[0], updates[0]
-    matched, indices = _matched(padder, x, batching, indices, index_batching)
+    matched, indices = padder.equal(x, indices, zip(batching, index_batching, strict=True), "batch axis of an index")
     inputs = [padder.fit(other, matched.dims) for other in inputs]
     x = inputs[0]
     # Axes of the updates: those of the indices, and windows over axes of the operand.
     batch = [axis for axis in range(indices.ndim) if axis != vector_dim]
     free = [axis for axis in range(update.ndim) if axis not in window_dims]
-    wanted = list(update.dims)
-    index_dims = list(indices.dims)
-    for axis, place in zip(batch, free, strict=True):
-        wanted[place] = index_dims[axis] = padder.equate(index_dims[axis], wanted[place], "scatter")
+    indices, update = padder.equal(indices, update, zip(batch, free, strict=True), "scatter")
     windows = [axis for axis in range(x.ndim) if axis not in inserted and axis not in batching]
     size_of: dict[int, Dim] = {}
     for axis, place in zip(windows, window_dims, strict=True):
-        size_of[axis] = padder.dim(wanted[place])
+        size_of[axis] = padder.dim(update.dims[place])
         if size_of[axis] != 1:
             padder.demand(x.dims[axis], size_of[axis], "the window of a scatter")
-    updates = [padder.fit(other, wanted) for other in updates]
-    indices = padder.fit(indices, index_dims)
+    # What is demanded may have lowered bounds.
+    updates = [padder.fit(other, update.dims) for other in updates]
+    indices = padder.fit(indices, indices.dims)
     block = operation.regions[0].blocks[0]
     monoid = monoid_of(block)
     places = indices.tensor
@@ -234,11 +214,8 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
     if short:
         # The padding of a window falls on live elements.
         for axis in short:
-            high = padder.interval(x.dims[axis] - size_of[axis])[1]
-            if high is None:
-                padder.refuse("the place of a window has no bound", x.dims[axis], size_of[axis])
-            most = max(high, 0) + updates[0].shape[window_dims[windows.index(axis)]]
-            inputs = [padder.resize(other, axis, max(other.shape[axis], most)) for other in inputs]
+            size, last = updates[0].shape[window_dims[windows.index(axis)]], x.dims[axis] - size_of[axis]
+            inputs = [padder.roomy(other, axis, last, size) for other in inputs]
         x, axes = inputs[0], [window_dims[windows.index(axis)] for axis in short]
         if monoid is not None and count == 1:
             neutral = identity(monoid, x.dtype)[()]

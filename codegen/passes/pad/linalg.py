@@ -70,11 +70,9 @@ def triangular_solve(padder: Padder, operation: ir.Operation, operands: list[Liv
     """The solution for the completed matrix, with right-hand sides of 0 in the padding: the solution is 0 there too."""
     a, b = operands
     axis = b.ndim - 2 if ir.BoolAttr(operation.attributes["left_side"]).value else b.ndim - 1
-    dim = padder.equate(a.dims[-1], b.dims[axis], "triangular solve")
-    batch = [padder.equate(x, y, "batch axis") for x, y in zip(a.dims[:-2], b.dims[:-2], strict=True)]
-    a = _with_identity(padder, padder.fit(a, [*batch, dim, dim]))
-    b = padder.fit(b, [*batch, *[dim if i == axis else d for i, d in enumerate(b.dims)][-2:]])
-    b = padder.zeros(b, [axis])
+    batch = [(i, i) for i in range(a.ndim - 2)]
+    a, b = padder.equal(_square(padder, a), b, [*batch, (a.ndim - 1, axis)], "triangular solve")
+    a, b = _with_identity(padder, a), padder.zeros(b, [axis])
     tensor = padder.builder.op(operation.name, [a.tensor, b.tensor], b.shape, b.dtype, attributes_of_op(operation))
     known = [facts.ZERO if i == axis and b.pads[i] is not None else None for i in range(b.ndim)]
     return [padder.make(tensor, b.dims, known)]

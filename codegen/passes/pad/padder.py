@@ -16,7 +16,7 @@ Decisions to know:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -449,6 +449,13 @@ class Padder:
         pads = [None if f is None else facts.join(f, new) for f in x.pads]
         return Live(tensor, x.dims, tuple(pads), facts.join(x.whole, new))
 
+    def roomy(self, x: Live, axis: int, last: Dim, size: int) -> Live:
+        """`x` so long that `size` elements fit at every start up to `last`: the op itself moves none, then."""
+        high = self.interval(last)[1]
+        if high is None:
+            self.refuse(f"the start {last} has no upper bound", last)
+        return self.resize(x, axis, max(x.shape[axis], max(high, 0) + size))
+
     def fit(self, x: Live, dims: Sequence[Dim]) -> Live:
         """`x` with its axes written as `dims`, which equal its own, and with their static sizes."""
         dims = self.written(dims)
@@ -469,6 +476,13 @@ class Padder:
             dims = tuple(self.equate(a, b, what) for a, b in zip(dims, x.dims, strict=True))
         return [self.fit(x, dims) for x in operands]
 
+    def equal(self, x: Live, y: Live, pairs: Iterable[tuple[int, int]], what: str) -> tuple[Live, Live]:
+        """Two values with axes that must agree: pairs of an axis of each."""
+        left, right = list(x.dims), list(y.dims)
+        for i, j in pairs:
+            left[i] = right[j] = self.equate(left[i], right[j], what)
+        return self.fit(x, left), self.fit(y, right)
+
     # ---- the walk ---------------------------------------------------------------------------------------------------
 
     def block(self, block: ir.Block, arguments: Sequence[Live]) -> list[Live]:
@@ -486,7 +500,10 @@ class Padder:
             self.operation = operation
             builder.location = operation.location
             rule = RULES.get(name)
-            results = rule(self, operation, operands) if rule is not None else self._without_rule(operation, operands)
+            if rule is None:
+                results = self.unpadded(operation, operands, "this op")
+            else:
+                results = rule(self, operation, operands)
             env.update(zip(operation.results, results, strict=True))
         raise AssertionError("a block without a terminator")
 
@@ -520,13 +537,11 @@ class Padder:
 
     # ---- ops that do not see padding --------------------------------------------------------------------------------
 
-    def _without_rule(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
-        """An op without a rule is fine where nothing is padded."""
-        for x in operands:
-            if x.padded:
-                self.refuse("there is no rule for this op", *[x.dims[axis] for axis in x.padded])
-        if any(None in self.type_of(result)[0] for result in operation.results):
-            self.refuse("there is no rule for this op")
+    def unpadded(self, operation: ir.Operation, operands: Sequence[Live], what: str) -> list[Live]:
+        """An op without a rule, which is fine where nothing is padded; `what` it is for the refusal."""
+        open_ = [x.dims[axis] for x in operands for axis in x.padded]
+        if open_ or any(None in self.type_of(result)[0] for result in operation.results):
+            self.refuse(f"there is no rule for {what}", *open_)
         return self.static(operation, operands)
 
     def static(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:

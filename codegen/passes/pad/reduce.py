@@ -129,10 +129,7 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     lhs, rhs = operands
     dtype = padder.type_of(operation.results[0])[1]
     contracting, batching = dot_sides(operation)
-    left_dims, right_dims = list(lhs.dims), list(rhs.dims)
-    for i, j in (*zip(*batching, strict=True), *zip(*contracting, strict=True)):
-        left_dims[i] = right_dims[j] = padder.equate(left_dims[i], right_dims[j], "dot")
-    lhs, rhs = padder.fit(lhs, left_dims), padder.fit(rhs, right_dims)
+    lhs, rhs = padder.equal(lhs, rhs, (*zip(*batching, strict=True), *zip(*contracting, strict=True)), "dot")
     for left, right in zip(*contracting, strict=True):
         if type(lhs.dims[left]) is not int:
             lhs, rhs = _annihilate(padder, lhs, left, rhs, right)

@@ -85,12 +85,8 @@ def _cut(padder: Padder, x: Live, starts: Tensor, lengths: Dims) -> Live:
         room = padder.dim(x.dims[axis] - length)
         start = hlo.convert(hlo.reshape(hlo.slice(starts, [axis], [axis + 1]), ()), np.int64)
         places.append(hlo.clamp(padder.index_constant(0), start, padder.builder.size(room)))
-        high = padder.interval(room)[1]
-        if high is None:
-            padder.refuse("the start has no upper bound", room)
         padder.note("clamp", padder.dim(x.dims[axis]), "start of a slice")
-        # The static window fits at every start, so that it is not moved.
-        x = padder.resize(x, axis, max(x.shape[axis], max(high, 0) + padder.bound(length)))
+        x = padder.roomy(x, axis, room, padder.bound(length))
     tensor = hlo.dynamic_slice(x.tensor, places, padder.static_shape(lengths))
     known = [x.pads[axis] if length == x.dims[axis] else None for axis, length in enumerate(lengths)]
     return padder.make(tensor, lengths, known, x.whole)
@@ -132,15 +128,12 @@ def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: in
     The elements behind the tensor's end read as 0.
     """
     start, length = padder.dim(start), padder.dim(length)
-    high = padder.interval(start)[1]
-    if high is None:
-        padder.refuse(f"the start {start} has no upper bound", start)
-    grown = padder.resize(x, axis, max(x.shape[axis], high + size))
+    grown = padder.roomy(x, axis, start, size)
     if type(start) is int:
         tensor = slice_axes(grown.tensor, {axis: (start, size, 1)})
     else:
         zero = padder.index_constant(0)
-        begin = hlo.clamp(zero, padder.builder.size(start), padder.index_constant(high))
+        begin = hlo.clamp(zero, padder.builder.size(start), padder.index_constant(padder.interval(start)[1] or 0))
         starts = [begin if i == axis else zero for i in range(x.ndim)]
         shape = tuple(size if i == axis else n for i, n in enumerate(x.shape))
         tensor = hlo.dynamic_slice(grown.tensor, starts, shape)

@@ -237,9 +237,7 @@ def convolution(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     ]
     by_patches = any(type(part) is not int for w in windows for part in (rhs.dims[w.kernel], w.low, w.high))
     if groups == [1, 1]:
-        common = padder.equate(lhs.dims[feature], rhs.dims[inner], "features of a convolution")
-        lhs = padder.fit(lhs, [common if axis == feature else d for axis, d in enumerate(lhs.dims)])
-        rhs = padder.fit(rhs, [common if axis == inner else d for axis, d in enumerate(rhs.dims)])
+        lhs, rhs = padder.equal(lhs, rhs, [(feature, inner)], "features of a convolution")
     elif by_patches or any(type(d) is not int for d in (lhs.dims[batch], lhs.dims[feature], *rhs.dims)):
         padder.refuse("grouped features or batches are padded", lhs.dims[batch], lhs.dims[feature], *rhs.dims)
     # A product of padding with padding must be 0; along the spatial axes it stands for the op's own padding.
