@@ -214,8 +214,8 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
     if short:
         # The padding of a window falls on live elements.
         for axis in short:
-            size, last = updates[0].shape[window_dims[windows.index(axis)]], x.dims[axis] - size_of[axis]
-            inputs = [padder.roomy(other, axis, last, size) for other in inputs]
+            most, last = updates[0].shape[window_dims[windows.index(axis)]], x.dims[axis] - size_of[axis]
+            inputs = [padder.roomy(other, axis, last, most) for other in inputs]
         x, axes = inputs[0], [window_dims[windows.index(axis)] for axis in short]
         if monoid is not None and count == 1:
             neutral = identity(monoid, x.dtype)[()]
