@@ -155,13 +155,6 @@ def test_a_saved_program_calls_the_library_where_it_is_loaded(tmp_path: Path) ->
     assert library_calls(text) == {"geqrf", "syevd", "gesdd", "geev"}
 
 
-def test_equal_factorizations_share_a_function() -> None:
-    static = program([ptl.cholesky(A), ptl.cholesky(A + 1), ptl.cholesky(A @ A)]).specialize(SIZES)
-    text = static.run_passes(["device_linalg"]).text
-    assert len(re.findall(r"func\.func private @cholesky_cpu\w*\(", text)) == 1
-    assert len(re.findall(r"call @cholesky_cpu", text)) == 3
-
-
 def test_functions_of_the_users_module_keep_their_names() -> None:
     text = """
     func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
