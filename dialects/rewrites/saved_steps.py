@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -130,8 +130,7 @@ class Search:
     """Looks for pairs in a graph, and again where some of it has changed."""
 
     def __init__(self) -> None:
-        self._loops: dict[Any, Loop] = {}
-        self._numbers = Numbers()
+        self._loop, self._numbers = cache(Loop), Numbers()
         self._settled: set[tuple[Any, Any]] = set()
 
     def pairs(self, nodes: Sequence[Any]) -> Iterator[Pair]:
@@ -153,11 +152,6 @@ class Search:
                     yield _pair(self._loop(origin), self._loop(node), rows, numbers)
             earlier.append(node)
 
-    def _loop(self, node: Any) -> Loop:
-        if node not in self._loops:
-            self._loops[node] = Loop(node)
-        return self._loops[node]
-
 
 def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], numbers: Numbers) -> Pair:
     """Finds out which variables of two inner graphs have the same value."""
@@ -172,7 +166,8 @@ def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], n
             leaves[state.trace, 0] = state.result
             for tap, inner in zip(state.taps, state.inner, strict=True):
                 leaves[state.trace, -tap] = inner
-    for (length, result), trace in zip(forward.parts.stacks, forward.traces, strict=True):
+    traces = forward.node.outputs[len(forward.parts.buffers) :]
+    for (length, result), trace in zip(forward.parts.stacks, traces, strict=False):
         if lengths.of(length) == steps:
             traced[result] = trace
             leaves[trace, 0] = result
@@ -309,14 +304,7 @@ class Loop:
         taps = [*info.mit_sot_in_slices, *info.sit_sot_in_slices]
         inner = [[next(values) for _ in each] for each in taps]
         traces = node.outputs[several : len(parts.buffers)]
-        columns = zip(taps, parts.buffers[several:], inner, results, traces, strict=True)
-        self.states = [State(*column) for column in columns]
-
-    @property
-    def traces(self) -> list[Any]:
-        """The traces without a state."""
-        count = len(self.parts.buffers)
-        return list(self.node.outputs[count : count + len(self.parts.stacks)])
+        self.states = list(map(State, taps, parts.buffers[several:], inner, results, traces))
 
     @cached_property
     def nodes(self) -> list[Any]:
