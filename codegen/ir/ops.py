@@ -309,6 +309,12 @@ def dynamic_update_slice(value: ir.Value, update: ir.Value, starts: Sequence[ir.
     return stablehlo.dynamic_update_slice(value, update, list(starts))
 
 
+def affine(value: ir.Value, slope: int, start: int = 0) -> ir.Value:
+    """`slope * value + start`."""
+    value = value if slope == 1 else stablehlo.multiply(value, scalar(slope, value))
+    return value if start == 0 else stablehlo.add(value, scalar(start, value))
+
+
 def row(value: ir.Value, index: ir.Value) -> ir.Value:
     """One element along the leading axis, without it."""
     shape = sizes_of(value)[1:]

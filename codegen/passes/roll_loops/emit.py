@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir import ops
-from ...ir.bindings import ir, stablehlo
+from ...ir.bindings import ir
 from ...ir.clone import clone, replace_operands
 from ...ir.values import Array, constant_value, sizes_of
 from .plan import Plan, tiled
@@ -209,7 +209,7 @@ class Column:
         first: the row of the first repetition.
         step: how many rows further the next one is; may be negative, or zero for a single repetition.
         count: repetitions.
-        affine: for constants that are integers without axes at equal distances: the first, and the distance.
+        affine: for constants that are integers without axes at equal distances: the distance, and the first.
     """
 
     array: ir.Value
@@ -225,8 +225,8 @@ class Column:
     def row(self, number: ir.Value) -> ir.Value:
         """The row of a repetition in a loop."""
         if self.affine is not None:
-            return ops.convert(affine(number, *self.affine), self.array)
-        return ops.row(self.array, affine(number, self.first, self.step))
+            return ops.convert(ops.affine(number, *self.affine), self.array)
+        return ops.row(self.array, ops.affine(number, self.step, self.first))
 
 
 @dataclass(frozen=True)
@@ -249,11 +249,11 @@ class Piece:
 
 
 def _distances(table: Array) -> tuple[int, int] | None:
-    """The first of integers at equal distances, and the distance."""
+    """The distance of integers at equal distances, and the first."""
     if table.ndim > 1 or table.dtype.kind not in "iu" or len(table) < 2:
         return None
     first, last, steps = int(table[0]), int(table[-1]), np.diff(table.astype(object))
-    return (first, int(steps[0])) if (steps == steps[0]).all() and max(abs(first), abs(last)) < 1 << 30 else None
+    return (int(steps[0]), first) if (steps == steps[0]).all() and max(abs(first), abs(last)) < 1 << 30 else None
 
 
 # ---- slices of an array that follow one another: `tiles` and `put_together` are inverse -----------------------------
@@ -268,15 +268,6 @@ def rows(value: ir.Value, first: int, count: int, step: int) -> ir.Value:
     high = low + (count - 1) * abs(step) + 1
     found = ops.slice(value, [low] + [0] * len(inner), [high, *inner], [abs(step)] + [1] * len(inner))
     return found if step > 0 else ops.reverse(found, 0)
-
-
-def affine(number: ir.Value, first: int, step: int) -> ir.Value:
-    """`first + step * number`."""
-    if step != 1:
-        number = stablehlo.multiply(number, ops.index(step))
-    if first:
-        number = stablehlo.add(number, ops.index(first))
-    return number
 
 
 def tiles(array: ir.Value, places: Array, sizes: List[int]) -> ir.Value:

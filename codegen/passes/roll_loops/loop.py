@@ -20,7 +20,7 @@ from ...ir.batching import Batcher, Row
 from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import identity
 from ...ir.values import attributes_of, dtype_of, integers, sizes_of
-from .emit import Column, Emitter, affine, put_together, rows, tiles
+from .emit import Column, Emitter, put_together, rows, tiles
 
 
 def roll_up(emitter: Emitter, old: ir.Operation) -> ir.Operation:
@@ -275,7 +275,7 @@ class _Loop:
         for column in self.outer.plan.places[node].T:
             first, step = int(column[0]), int(column[1] - column[0])
             if (np.diff(column) == step).all():
-                starts.append(affine(number, first, step) if step else ops.index(first))
+                starts.append(ops.affine(number, step, first) if step else ops.index(first))
             else:
                 starts.append(ops.row(ops.constant(column.astype(np.int32)), number))
         if op.name == "stablehlo.pad":

@@ -150,12 +150,11 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
             key = (lifted.width, lifted.offset)
             if key not in places:
                 last = loop.sizes.emit(loop.trip_count - 1, number.type) if falls else None
-                first = _times(number if last is None else stablehlo.subtract(last, number), lifted.width)
-                places[key] = stablehlo.add(first, ops.scalar(lifted.offset, first)) if lifted.offset else first
+                places[key] = ops.affine(number if last is None else stablehlo.subtract(last, number), *key)
             return places[key]
 
         part = Part(region.nodes, stacks, rows, place, lambda lifted: lifted.width)
-        progress = Progress(part, lambda lifted: _times(number, lifted.width), falls)
+        progress = Progress(part, lambda lifted: ops.affine(number, lifted.width), falls)
         following = advance(everything, list(split(extra, starts)), progress)
         return [*following, *(stablehlo.add(x, ops.scalar(1, x)) for x in extra[len(added) :])]
 
@@ -174,10 +173,6 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         for old, value in zip(each.op.results, values, strict=True):
             old.replace_all_uses_with(value)
     return [op, *done]
-
-
-def _times(value: ir.Value, factor: int) -> ir.Value:
-    return value if factor == 1 else stablehlo.multiply(value, ops.scalar(factor, value))
 
 
 # What XLA:CPU computes again in each fusion that uses it, at several nanoseconds an element.
