@@ -130,7 +130,7 @@ def _by_place(parts: Sequence[Part]) -> dict[Box, list[ir.Value]]:
         if all(start < stop for start, stop in part.box):
             found.setdefault(part.box, []).append(part.value)
     require(found, "the pads are all of empty arrays")
-    _check_tiling(list(found), 0)
+    check_tiling(list(found), 0)
     return found
 
 
@@ -142,7 +142,7 @@ def _groups(boxes: Sequence[Box], axis: int) -> list[tuple[tuple[int, int], list
     return sorted(found.items())
 
 
-def _check_tiling(boxes: Sequence[Box], axis: int) -> None:
+def check_tiling(boxes: Sequence[Box], axis: int) -> None:
     """Refuses boxes that are not a grid of grids: along an axis two of them are the same or apart."""
     if axis == len(boxes[0]):
         return
@@ -151,7 +151,7 @@ def _check_tiling(boxes: Sequence[Box], axis: int) -> None:
         if last is not None and start < end:
             raise Refused(_overlap(last, group[0], axis))
         end, last = stop, group[0]
-        _check_tiling(group, axis + 1)
+        check_tiling(group, axis + 1)
 
 
 def _overlap(one: Box, other: Box, axis: int) -> str:

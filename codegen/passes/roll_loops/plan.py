@@ -9,16 +9,19 @@ out of the loop: they are put together from all repetitions at the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...analysis.integers import zero_splat
 from ...ir.batching import captured
 from ...ir.bindings import ir
 from ...ir.kinds import STABLEHLO, having
-from ...ir.values import Array, bytes_of, constant, dtype_of, sizes_of
+from ...ir.refused import Refused, needed, require
+from ...ir.values import Array, bytes_of, dtype_of, sizes_of
+from ..pad_sums import Box, check_tiling
 from .find import Run
-from .snapshot import distinct
 
 # Bytes of a value of all repetitions above which it is not made at once.
 LARGEST_STACK = 1 << 26
@@ -96,7 +99,10 @@ class Planner:
         run = self.run
         places = self._places()
         groups = self._groups()
-        chains = [chain for group in groups if (chain := self._chain(group, places)) is not None]
+        chains = []
+        for group in groups:
+            with suppress(Refused):
+                chains.append(self._chain(group, places))
         dropped = {node for chain in chains for node in chain.adds + chain.pads}
         reduces: dict[int, tuple[int, int]] = {}
         stages = [-1] * run.period
@@ -181,60 +187,39 @@ class Planner:
         other = self.run.first[node] + 1 - carried[0]
         return self.run.first[node] + carried[0], other
 
-    def _chain(self, group: list[int], places: dict[int, Array]) -> Chain | None:
-        """The sum of pads that a group of adds makes, if nothing else reads it before its end."""
-        run = self.run
-        pads: list[int] = []
-        entry = -1
+    def _chain(self, group: list[int], places: dict[int, Array]) -> Chain:
+        """The sum of pads that a group of adds makes.
+
+        Raises:
+            Refused: it makes none, or something else reads it before its end.
+        """
+        run, pads, entry = self.run, list[int](), list[int]()
         for node in group:
-            if self.templates[node].name != "stablehlo.add":
-                return None
-            inner = []
-            for slot in run.slots(node):
-                link = self.made[slot]
-                if link is not None and link[0] in group:
-                    inner.append(slot)
-                    if link[1] == 1 and entry < 0:
-                        entry = slot
-                    elif link[1] > 0:
-                        return None
-                elif link is not None and link[1] == 0 and link[0] in places and self.readers[link[0]] == [node]:
-                    pads.append(link[0])
-                else:
-                    return None
-            if len(inner) != 1:
-                return None
-        if entry < 0 or len(pads) != len(group):
-            return None
-        last = group[-1]
-        if any(node in group and (repetition, node) != (run.count - 1, last) for repetition, node in self.used):
-            return None
-        if any(pair[1] in pads for pair in self.used):
-            return None
-        if any(reader not in group for node in group for reader in self.readers[node]):
-            return None
-        covered = []
+            require(self.templates[node].name == "stablehlo.add", "an op is no add")
+            carried = [slot for slot in run.slots(node) if (link := self.made[slot]) is not None and link[0] in group]
+            others = [self.made[slot] for slot in run.slots(node) if slot not in carried]
+            require(len(carried) == len(others) == 1, "it does not add one term after the other")
+            entry += [slot for slot in carried if run.lags[slot] > 0]
+            pad, lag = needed(others[0], "it adds what was there before")
+            require(lag == 0 and pad in places and self.readers[pad] == [node], "it adds what others read too")
+            pads.append(pad)
+        require(len(entry) == 1 and run.lags[entry[0]] == 1, "it takes several turns")
+        end = (run.count - 1, group[-1])
+        require(all(pair == end or pair[1] not in {*group, *pads} for pair in self.used), "it is read outside")
+        require(all(reader in group for node in group for reader in self.readers[node]), "it is read in the block")
+        boxes: list[Box] = []
         for node in pads:
             op = self.templates[node]
-            filling = constant(op.operands[1])
-            if (
-                op.name != "stablehlo.pad"
-                or filling is None
-                or filling.ndim
-                or filling != 0
-                or (filling.dtype.kind == "f" and np.signbit(filling))
-                or filling.dtype.kind not in "fiuc"
-            ):
-                return None
-            if not run.fixed[run.first[node] + 1]:
-                return None
-            inner = sizes_of(op.operands[0])
-            if bytes_of(op.operands[0].type) * run.count > LARGEST_STACK:
-                return None
-            if tiled(places[node], inner) is None:
-                return None
-            covered.append((places[node], inner))
-        return Chain(group, pads, entry) if _disjoint(covered) else None
+            zero = zero_splat(op.operands[1]) if op.name == "stablehlo.pad" else None
+            require(zero is not None and not np.signbit(zero), "a term is no pad with 0")
+            require(dtype_of(op.results[0]).kind in "fiuc" and run.fixed[run.first[node] + 1], "a pad of another kind")
+            sizes, size = sizes_of(op.operands[0]), bytes_of(op.operands[0].type) * run.count
+            require(size <= LARGEST_STACK and tiled(places[node], sizes), "the pads do not follow one another")
+            ends = (places[node] + sizes).tolist()
+            boxes += [tuple(zip(*each, strict=True)) for each in zip(places[node].tolist(), ends, strict=True)]
+        require(len(set(boxes)) == len(boxes), "two pads are at the same place")
+        check_tiling(boxes, 0)
+        return Chain(group, pads, entry[0])
 
 
 def _reached(root: int, following: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
@@ -260,25 +245,6 @@ def tiled(places: Array, sizes: list[int]) -> tuple[int, int] | None:
     axis = int(axes[0])
     step = int(steps[axis])
     return (axis, step) if abs(step) >= sizes[axis] > 0 else None
-
-
-def _disjoint(covered: list[tuple[Array, list[int]]]) -> bool:
-    """Whether no element lies in two of several series of boxes."""
-    if len(covered) == 1:
-        return True
-    # All boxes that could meet: a check by axis and remainder is enough for what unrolled code does.
-    for number, (places, sizes) in enumerate(covered):
-        for others, widths in covered[:number]:
-            apart = False
-            for axis in range(places.shape[1]):
-                low, high = distinct(places[:, axis]), distinct(others[:, axis])
-                starts = np.concatenate([low, high])
-                ends = np.concatenate([low + sizes[axis], high + widths[axis]])
-                order = np.argsort(starts, kind="stable")
-                apart = apart or bool((ends[order][:-1] <= starts[order][1:]).all())
-            if not apart:
-                return False
-    return True
 
 
 # ---- one op in place of one per repetition, by the rules of `codegen/ir/batching/` ----------------------------------
