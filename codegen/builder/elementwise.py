@@ -453,8 +453,17 @@ def reduce_precision(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tenso
 
 
 for _operator, _function in {
-    **{"add": add, "radd": add, "mul": multiply, "rmul": multiply, "sub": subtract, "truediv": divide},
-    **{"rsub": lambda x, other: subtract(other, x), "and": and_, "or": or_, "neg": negate, "invert": not_},
+    "add": add,
+    "radd": add,
+    "mul": multiply,
+    "rmul": multiply,
+    "sub": subtract,
+    "truediv": divide,
+    "rsub": lambda x, other: subtract(other, x),
+    "and": and_,
+    "or": or_,
+    "neg": negate,
+    "invert": not_,
 }.items():
     setattr(Tensor, f"__{_operator}__", _function)
 
