@@ -77,19 +77,16 @@ def padded(low, high, interior):
 # ---- pad: between the elements, and negative amounts that cut ----
 
 # CHECK-LABEL: module @pad.static
-# CHECK-NEXT: a = pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<16xf64>
-# CHECK-NEXT: return a : tensor<16xf64>
+# CHECK-NEXT: return pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<16xf64>
 show("pad.static", [("float64", 4)], padded(1, 2, 3))
 
 # Amounts that are known need no dynamic op, whatever the size.
 # CHECK-LABEL: module @pad.dynamic
-# CHECK-NEXT: a = pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<?xf64>
-# CHECK-NEXT: return a : tensor<?xf64>
+# CHECK-NEXT: return pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<?xf64>
 show("pad.dynamic", [("float64", "n")], padded(1, 2, 3))
 
 # CHECK-LABEL: module @pad.dynamic.amount
-# CHECK-NEXT: a = dynamic_pad(arg0, 0, size<0>(arg0), 0, 1) : tensor<?xf64>
-# CHECK-NEXT: return a : tensor<?xf64>
+# CHECK-NEXT: return dynamic_pad(arg0, 0, size<0>(arg0), 0, 1) : tensor<?xf64>
 show("pad.dynamic.amount", [("float64", "n")], lambda x: padded(x.dims[0], 0, 1)(x))
 
 # What stays static is a static slice; a symbolic start of a part of known size is a dynamic_slice.
@@ -144,8 +141,7 @@ show(
 )
 
 # CHECK-LABEL: module @dynamic_slice.dynamic.size
-# CHECK-NEXT: a = dynamic_gather(arg0, concatenate<0>(arg1, 0), concatenate<0>(2, size<1>(arg0))) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
-# CHECK-NEXT: return a : tensor<2x?xf64>
+# CHECK-NEXT: return dynamic_gather(arg0, concatenate<0>(arg1, 0), concatenate<0>(2, size<1>(arg0))) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
 show(
     "dynamic_slice.dynamic.size",
     [("float64", 5, "n"), ("int64",)],
@@ -201,15 +197,11 @@ def sorted_with(x, y):
 show("sort.dynamic", [dynamic, ("int32", "n", 4)], sorted_with)
 
 # CHECK-LABEL: module @cumulative.static
-# CHECK-NEXT: a = reduce_window(arg0, -inf) {padding = [2, 0; 0, 0], window_dimensions = [3, 1], maximum} : tensor<3x4xf64>
-# CHECK-NEXT: return a : tensor<3x4xf64>
+# CHECK-NEXT: return reduce_window(arg0, -inf) {padding = [2, 0; 0, 0], window_dimensions = [3, 1], maximum} : tensor<3x4xf64>
 show("cumulative.static", [real], lambda x: hlo.cumulative(x, 0, "maximum"))
 
 # CHECK-LABEL: module @cumulative.dynamic
-# CHECK-NEXT: a = @stablehlo.dynamic_reduce_window(arg0, -inf, concatenate<0>(maximum(size<0>(arg0), 1), 1), 1, 1, 1, reshape<2x2xi64>(concatenate<0>(maximum(add(size<0>(arg0), -1), 0), 0, 0, 0))) {called_computations = [@maximum_float64]} : tensor<?x4xf64>
-# CHECK-NEXT: return a : tensor<?x4xf64>
-# CHECK-NEXT: @maximum_float64(tensor<f64>, tensor<f64>) -> tensor<f64>:
-# CHECK-NEXT: return maximum(arg0, arg1) : tensor<f64>
+# CHECK-NEXT: return @stablehlo.dynamic_reduce_window(arg0, -inf, concatenate<0>(maximum(size<0>(arg0), 1), 1), 1, 1, 1, reshape<2x2xi64>(concatenate<0>(maximum(add(size<0>(arg0), -1), 0), 0, 0, 0))) {called_computations = [@maximum_float64]} : tensor<?x4xf64>
 show("cumulative.dynamic", [dynamic], lambda x: hlo.cumulative(x, 0, "maximum"))
 
 # ---- Control flow of the builder: while, case, if, calls of private functions, custom calls
@@ -286,13 +278,11 @@ def library(x):
 
 # Sizes of results are operands, for shape refinement to read.
 # CHECK-LABEL: module @custom_call.dynamic
-# CHECK-NEXT: a = @a_target(arg0, size<0>(arg0)) {indices_of_shape_operands = 1} : tensor<?xf64>
-# CHECK-NEXT: return a : tensor<?xf64>
+# CHECK-NEXT: return @a_target(arg0, size<0>(arg0)) {indices_of_shape_operands = 1} : tensor<?xf64>
 show("custom_call.dynamic", [("float64", "n")], library)
 
 # CHECK-LABEL: module @custom_call.static.effect
-# CHECK-NEXT: a = @a_target(arg0) : tensor<f64>
-# CHECK-NEXT: return arg0, a : tensor<4xf64>, tensor<f64>
+# CHECK-NEXT: return arg0, @a_target(arg0) : tensor<4xf64>, tensor<f64>
 show(
     "custom_call.static.effect",
     [("float64", 4)],

@@ -24,7 +24,7 @@ from pytensor.tensor.optimize import minimize, minimize_scalar, root, root_scala
 x, y = pt.dtensor3("x"), pt.dmatrix("y")
 
 # CHECK-LABEL: module @Blockwise.dynamic
-# CHECK-NEXT: a = dot_general(x, dynamic_broadcast_in_dim<[1, 2], ?x4x5xf64>(y, concatenate<0>(size<0>(x), 4, 5))) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>
+# CHECK-NEXT: return dot_general(x, dynamic_broadcast_in_dim<[1, 2], ?x4x5xf64>(y, concatenate<0>(size<0>(x), 4, 5))) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>
 show([x, y], pt.matmul(x, y), name="Blockwise.dynamic", dims={"x": ("n", 3, 4), "y": (4, 5)})
 
 # ---- CheckAndRaise: a condition becomes a flag among the results, with the exception in the signature

@@ -35,7 +35,7 @@ show([x, i], x[i], name="Subtensor.dynamic.runtime", dims={"x": ("n", 6)})
 # CHECK-NEXT: a = add(size<0>(v), -1) : tensor<i64>
 # CHECK-NEXT: b = maximum(maximum(multiply(k, -1), k), 1) : tensor<i64>
 # CHECK-NEXT: c = minimum(maximum(k, 0), 1) : tensor<i64>
-# CHECK-NEXT: d = dynamic_gather(v, add(multiply(dynamic_iota<0, ?xi64>(add(divide<"(n - 1)//max(-k, k, 1)">(subtract(a, remainder(add(remainder(a, b), b), b)), b), 1)), k), add(add(add(multiply(multiply(size<0>(v), c), -1), size<0>(v)), c), -1)), minimum(size<0>(v), 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
+# CHECK-NEXT: return dynamic_gather(v, add(multiply(dynamic_iota<0, ?xi64>(add(divide<"(n - 1)//max(-k, k, 1)">(subtract(a, remainder(add(remainder(a, b), b), b)), b), 1)), k), add(add(add(multiply(multiply(size<0>(v), c), -1), size<0>(v)), c), -1)), minimum(size<0>(v), 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
 show([v, k], v[::k], name="Subtensor.dynamic.stride", dims={"v": ("n",)})
 
 # ---- IncSubtensor: writing to, and adding at, slices and integer indices
@@ -69,8 +69,7 @@ i, j = pt.lvector("i"), pt.lvector("j")
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor1 node: 'i' into 'x', of length n
 # CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor1 node, index
 # CHECK-NEXT: a = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
-# CHECK-NEXT: b = dynamic_gather(x, a, concatenate<0>(minimum(size<0>(x), 1), 6)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x6xf64>
-# CHECK-NEXT: return b, reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true) : tensor<?x6xf64>, tensor<1xi1>
+# CHECK-NEXT: return dynamic_gather(x, a, concatenate<0>(minimum(size<0>(x), 1), 6)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false}, reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true) : tensor<?x6xf64>, tensor<1xi1>
 show([x, i], advanced_subtensor1(x, i), name="AdvancedSubtensor1.dynamic", dims={"x": ("n", 6), "i": ("k",)})
 
 # CHECK-LABEL: module @AdvancedSubtensor.dynamic
@@ -80,8 +79,7 @@ show([x, i], advanced_subtensor1(x, i), name="AdvancedSubtensor1.dynamic", dims=
 # CHECK-NEXT: a = concatenate<0>(size<0>(i), 1) : tensor<2xi64>
 # CHECK-NEXT: b = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
 # CHECK-NEXT: c = select(LT(j, 0), add(j, 6), j) : tensor<?xi64>
-# CHECK-NEXT: d = dynamic_gather(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
-# CHECK-NEXT: return d, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?xf64>, tensor<2xi1>
+# CHECK-NEXT: return dynamic_gather(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false}, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?xf64>, tensor<2xi1>
 show([x, i, j], x[i, j], name="AdvancedSubtensor.dynamic", dims={"x": ("n", 6), "i": ("k",), "j": ("k",)})
 
 # Before PyTensor 3 slices are operands.
@@ -90,7 +88,7 @@ older = of_another_release(Op, "AdvancedSubtensor", make_node=_make_node, perfor
 # CHECK-LABEL: module @MakeSlice.dynamic
 # CHECK-NEXT: a = minimum(size<0>(x), 1) : tensor<i64>
 # CHECK-NEXT: b = minimum(size<0>(x), 3) : tensor<i64>
-# CHECK-NEXT: c = dynamic_gather(real_dynamic_slice(x, concatenate<0>(a, 0), concatenate<0>(b, 6), 1), [2, 0], concatenate<0>(add(multiply(a, -1), b), 1)) {offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x2xf64>
+# CHECK-NEXT: return dynamic_gather(real_dynamic_slice(x, concatenate<0>(a, 0), concatenate<0>(b, 6), 1), [2, 0], concatenate<0>(add(multiply(a, -1), b), 1)) {offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?x2xf64>
 show([x], older(x, make_slice(slice(1, 3)), pt.constant([2, 0])), name="MakeSlice.dynamic", dims={"x": ("n", 6)})
 
 # ---- sizes from data -----------------------------------------------------------------------------------------------
@@ -99,7 +97,7 @@ w, mask = pt.dvector("w"), pt.tensor("mask", dtype="bool", shape=(None,))
 # CHECK-LABEL: module @AdvancedSubtensor.dynamic.mask
 # CHECK-NEXT: counts: nonzero_0, n
 # CHECK: c = @hlograph.size(b) {hlograph.bound = "n", hlograph.dim = "nonzero_0"} : tensor<i64>
-# CHECK: g = dynamic_gather(w, real_dynamic_slice(f, 0, c, 1), minimum(size<0>(w), 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
+# CHECK: return dynamic_gather(w, real_dynamic_slice(f, 0, c, 1), minimum(size<0>(w), 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
 show([w, mask], w[mask], name="AdvancedSubtensor.dynamic.mask", dims={"w": ("n",), "mask": ("n",)})
 
 # ---- AdvancedIncSubtensor1, AdvancedIncSubtensor: writing and accumulating at integer tensors, and where a mask holds
@@ -120,8 +118,7 @@ y = pt.dmatrix("y")
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor1 node: 'i' into 'x', of length n
 # CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor1 node, index
 # CHECK-NEXT: a = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
-# CHECK-NEXT: b = scatter(x, a, y) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<?x6xf64>
-# CHECK-NEXT: return b, reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true) : tensor<?x6xf64>, tensor<1xi1>
+# CHECK-NEXT: return scatter(x, a, y) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add}, reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true) : tensor<?x6xf64>, tensor<1xi1>
 show(
     [x, y, i],
     AdvancedIncSubtensor1()(x, y, i),
@@ -136,8 +133,7 @@ show(
 # CHECK-NEXT: b = select(LT(j, 0), add(j, 6), j) : tensor<20xi64>
 # CHECK-NEXT: c = concatenate<1>(reshape<20x1xi64>(a), reshape<20x1xi64>(b)) : tensor<20x2xi64>
 # CHECK-NEXT: d = gather(x, c) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<20xf64>
-# CHECK-NEXT: e = scatter(x, c, add(d, v)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<5x6xf64>
-# CHECK-NEXT: return e, concatenate<0>(reduce<[0], and>(and(GE(a, 0), LT(a, 5)), true), reduce<[0], and>(and(GE(b, 0), LT(b, 6)), true)) : tensor<5x6xf64>, tensor<2xi1>
+# CHECK-NEXT: return scatter(x, c, add(d, v)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1}, concatenate<0>(reduce<[0], and>(and(GE(a, 0), LT(a, 5)), true), reduce<[0], and>(and(GE(b, 0), LT(b, 6)), true)) : tensor<5x6xf64>, tensor<2xi1>
 show(
     [x, v, i, j],
     inc_subtensor(x[i, j], v, ignore_duplicates=True),
@@ -152,8 +148,7 @@ show(
 # CHECK-NEXT: a = concatenate<0>(size<0>(v), 1) : tensor<2xi64>
 # CHECK-NEXT: b = select(LT(i, 0), add(i, size<0>(x)), i) : tensor<?xi64>
 # CHECK-NEXT: c = select(LT(j, 0), add(j, 6), j) : tensor<?xi64>
-# CHECK-NEXT: d = scatter(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), v) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<?x6xf64>
-# CHECK-NEXT: return d, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?x6xf64>, tensor<2xi1>
+# CHECK-NEXT: return scatter(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), v) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1}, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?x6xf64>, tensor<2xi1>
 show(
     [x, v, i, j],
     set_subtensor(x[i, j], v),
@@ -196,8 +191,7 @@ show([i, x], pt.choose(i, [x, -x], mode="clip"), name="MakeList.dynamic")
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed PermuteRowElements node: the index into 'table', of length 3
 # CHECK-NEXT: a = broadcast_in_dim<[1], 2x3xi64>(i) : tensor<2x3xi64>
 # CHECK-NEXT: b = select(LT(a, 0), add(a, 3), a) : tensor<2x3xi64>
-# CHECK-NEXT: c = gather(table, concatenate<2>(reshape<2x3x1xi64>(iota<0, 2x3xi64>()), reshape<2x3x1xi64>(b))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<2x3xf64>
-# CHECK-NEXT: return c, reduce<[0, 1], and>(and(GE(b, 0), LT(b, 3)), true) : tensor<2x3xf64>, tensor<1xi1>
+# CHECK-NEXT: return gather(table, concatenate<2>(reshape<2x3x1xi64>(iota<0, 2x3xi64>()), reshape<2x3x1xi64>(b))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1]}, reduce<[0, 1], and>(and(GE(b, 0), LT(b, 3)), true) : tensor<2x3xf64>, tensor<1xi1>
 show([table, i], permute_row_elements(table, i), name="PermuteRowElements.static", dims={"table": (2, 3), "i": (3,)})
 
 # ---- FillDiagonal and FillDiagonalOffset: a selection by place
@@ -258,14 +252,14 @@ show([mask], mask.nonzero()[0], name="Nonzero.dynamic", dims={"mask": (8,)})
 # CHECK-NEXT: c = gather(b#0, maximum(subtract(a, 1), 0)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<8xf64>
 # CHECK-NEXT: d = or(and(NE(b#0, c), or(EQ(b#0, b#0), EQ(c, c))), EQ(a, 0)) : tensor<8xi1>
 # CHECK-NEXT: e = convert<i64>(d) : tensor<8xi64>
-# CHECK: g = @hlograph.size(f) {hlograph.bound = "8", hlograph.dim = "unique_0"} : tensor<i64>
-# CHECK: i = subtract(h, 1) : tensor<8xi64>
-# CHECK: k = real_dynamic_slice(j, 0, g, 1) : tensor<?xi64>
-# CHECK-NEXT: l = gather(b#0, k) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xf64>
-# CHECK-NEXT: m = gather(b#1, k) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xi64>
-# CHECK-NEXT: n = scatter(0, b#1, i) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1} : tensor<8xi64>
-# CHECK-NEXT: o = scatter(0, i, 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<8xi64>
-# CHECK-NEXT: return l, m, n, real_dynamic_slice(o, 0, g, 1) : tensor<?xf64>, tensor<?xi64>, tensor<8xi64>, tensor<?xi64>
+# CHECK-NEXT: f = reduce<[0], add>(e, 0) : tensor<i64>
+# CHECK-NEXT: g = @hlograph.size(f) {hlograph.bound = "8", hlograph.dim = "unique_0"} : tensor<i64>
+# CHECK-NEXT: h = reduce_window(e, 0) {padding = [7, 0], window_dimensions = [8], add} : tensor<8xi64>
+# CHECK-NEXT: i = subtract(h, 1) : tensor<8xi64>
+# CHECK-NEXT: j = scatter(0, select(d, i, subtract(add(a, f), h)), a) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = true, (p0, p1) -> p1} : tensor<8xi64>
+# CHECK-NEXT: k = real_dynamic_slice(j, 0, g, 1) : tensor<?xi64>
+# CHECK-NEXT: l = scatter(0, i, 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<8xi64>
+# CHECK-NEXT: return gather(b#0, k) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]}, gather(b#1, k) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]}, scatter(0, b#1, i) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1}, real_dynamic_slice(l, 0, g, 1) : tensor<?xf64>, tensor<?xi64>, tensor<8xi64>, tensor<?xi64>
 show([x], pt.unique(x, True, True, True), name="Unique.dynamic", dims={"x": (8,)})
 
 # ---- Repeat: element i stands where i elements have ended: a running sum of the ends; their number comes from data
@@ -280,6 +274,5 @@ show([x], pt.unique(x, True, True, True), name="Unique.dynamic", dims={"x": (8,)
 # CHECK-NEXT: c = reduce_window(a, 0) {padding = [7, 0], window_dimensions = [8], add} : tensor<8xi64>
 # CHECK-NEXT: d = scatter(0, c, 1) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<?xi64>
 # CHECK-NEXT: e = @stablehlo.dynamic_reduce_window(d, 0, maximum(b, 1), 1, 1, 1, reshape<1x2xi64>(concatenate<0>(maximum(add(b, -1), 0), 0))) {called_computations = [@add_int64]} : tensor<?xi64>
-# CHECK-NEXT: f = gather(x, e) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<?xf64>
-# CHECK-NEXT: return f, reduce<[0], and>(GE(k, 0), true) : tensor<?xf64>, tensor<1xi1>
+# CHECK-NEXT: return gather(x, e) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]}, reduce<[0], and>(GE(k, 0), true) : tensor<?xf64>, tensor<1xi1>
 show([x, k], pt.repeat(x, k), name="Repeat.dynamic", dims={"x": (8,), "k": ("n",)})

@@ -48,11 +48,11 @@ s, t = pt.dtensor3("s"), pt.dtensor3("t")
 
 # CHECK-LABEL: module @Dot.dynamic
 # CHECK-NEXT: constraints: k == l, dot, contracted axis at an unnamed Dot node
-# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
+# CHECK-NEXT: return dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
 show([x, y], dot(x, y), name="Dot.dynamic", dims={"x": ("n", "k"), "y": ("l", 5)})
 
 # CHECK-LABEL: module @Dot22.dynamic
-# CHECK-NEXT: a = dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
+# CHECK-NEXT: return dot_general(x, y) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0], precision_config = [HIGHEST, HIGHEST]} : tensor<?x5xf64>
 show([x, y], dot22(x, y), name="Dot22.dynamic", dims={"x": ("n", 4), "y": (4, 5)})
 
 # CHECK-LABEL: module @Dot22Scalar.dynamic
@@ -81,7 +81,7 @@ show(
 show([x, a, u, v], ger(x, a, u, v), name="Ger.dynamic", dims={"x": ("n", 4), "u": ("n",), "v": (4,)})
 
 # CHECK-LABEL: module @BatchedDot.dynamic
-# CHECK-NEXT: a = dot_general(s, t) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>
+# CHECK-NEXT: return dot_general(s, t) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>
 show([s, t], batched_dot(s, t), name="BatchedDot.dynamic", dims={"s": ("n", 3, 4), "t": ("n", 4, 5)})
 
 # ---- Cholesky, CholeskySolve
@@ -147,7 +147,7 @@ show(
 # CHECK-NEXT: c = cholesky(a) {lower = true} : tensor<3x3xf64>
 # CHECK-NEXT: d = select(GE(iota<0, 3x3xi64>(), iota<1, 3x3xi64>()), c, 0) : tensor<3x3xf64>
 # CHECK-NEXT: e = triangular_solve(d, b) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<3x2xf64>
-# CHECK-NEXT: f = triangular_solve(d, e) {left_side = true, lower = true, transpose_a = ADJOINT, unit_diagonal = false} : tensor<3x2xf64>
+# CHECK-NEXT: return triangular_solve(d, e) {left_side = true, lower = true, transpose_a = ADJOINT, unit_diagonal = false} : tensor<3x2xf64>
 show(
     [a, b], Solve(b_ndim=2, assume_a="pos", lower=True)(a, b), name="Solve.static.pos", dims={"a": (3, 3), "b": (3, 2)}
 )
@@ -293,8 +293,7 @@ show([a], SVD(compute_uv=False)(a), name="SVD.dynamic.values", dims={"a": ("m", 
 # CHECK-NEXT: d = select(b, c#1, nan) : tensor<?xf64>
 # CHECK-NEXT: e = abs(d) : tensor<?xf64>
 # CHECK-NEXT: f = LE(e, multiply(reduce<[0], maximum>(e, -inf), 1e-15)) : tensor<?xi1>
-# CHECK-NEXT: g = dot_general(multiply(transpose<[1, 0]>(select(b, c#2, nan)), dynamic_broadcast_in_dim<[1], ?x?xf64>(select(f, 0, divide(1, select(f, 1, d))), concatenate<0>(size<1>(a), minimum(size<0>(a), size<1>(a))))), select(b, c#0, nan)) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xf64>
-# CHECK-NEXT: return g : tensor<?x?xf64>
+# CHECK-NEXT: return dot_general(multiply(transpose<[1, 0]>(select(b, c#2, nan)), dynamic_broadcast_in_dim<[1], ?x?xf64>(select(f, 0, divide(1, select(f, 1, d))), concatenate<0>(size<1>(a), minimum(size<0>(a), size<1>(a))))), select(b, c#0, nan)) {lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x?xf64>
 # CHECK: @svd_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd":
 show([a], MatrixPinv(hermitian=False)(a), name="MatrixPinv.dynamic", dims={"a": ("m", "n")})
 

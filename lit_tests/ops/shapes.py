@@ -81,7 +81,7 @@ show([n], tri(n, 4, 0), name="Tri.dynamic")
 
 # CHECK-LABEL: module @ExtractDiag.dynamic
 # CHECK-NEXT: a = dynamic_iota<0, ?x1xi64>(concatenate<0>(minimum(size<0>(x), 4), 1)) : tensor<?x1xi64>
-# CHECK-NEXT: b = dynamic_gather(x, concatenate<1>(a, a), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
+# CHECK-NEXT: return dynamic_gather(x, concatenate<1>(a, a), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
 show([x], ExtractDiag()(x), name="ExtractDiag.dynamic", dims={"x": ("n", 4)})
 
 # CHECK-LABEL: module @AllocDiag.dynamic
@@ -191,6 +191,6 @@ show([x], Shape_i(0)(x), name="Shape_i.dynamic", dims={"x": ("n", 4)})
 # ---- SpecifyShape: a demand that becomes a constraint of the signature, and no op of its own
 
 # CHECK-LABEL: module @SpecifyShape.dynamic
-# CHECK-NEXT: constraints: 3 == rows, SpecifyShape: axis 0 at an unnamed SpecifyShape node
+# CHECK-NEXT: constraints: 3 == rows, SpecifyShape: axis 0 at an unnamed SpecifyShape node, shape
 # CHECK-NEXT: return exponential(reshape<3x4xf64>(x)) : tensor<3x4xf64>
 show([x], pt.exp(pt.specify_shape(x, (3, None))), name="SpecifyShape.dynamic", dims={"x": ("rows", 4)})

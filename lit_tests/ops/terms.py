@@ -1,9 +1,10 @@
 """Functions written as terms: every op stands where it is used, as `name<attributes>(operands)`.
 
 A line of its own, with a letter for the result and the result's type at the end, has what is used more than once, what
-has attributes that need their names (gather, sort, ...), and what has a region of several lines, which follow. A region
-of one line stands among the attributes, `(p0, p1) -> add(p0, p1)` as `add`. Left out are dialects' names, how a scalar is
-stretched unless it is a result or an update, and that a single element is reshaped. `size<0>(x)` is the size of an axis.
+has attributes that need their names (gather, sort, ...) unless it is returned, and what has a region of several lines,
+which follow. A region of one line stands among the attributes, `(p0, p1) -> add(p0, p1)` as `add`. Left out are
+dialects' names, how a scalar is stretched unless it is a result or an update, and that a single element is reshaped.
+`size<0>(x)` is the size of an axis.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Terms:
             term, inline = operands[0], True
         else:
             term = _term(operation, operands, short)
-            inline = not long and not NAMED.fullmatch(_name(operation)) and (uses == 1 or _is_short(operation))
+            named = NAMED.fullmatch(_name(operation)) and not (depth == 0 and _is_returned(operation))
+            inline = not long and not named and (uses == 1 or _is_short(operation))
         letter = term if inline else next(self._letters)
         several = len(results) > 1
         self._texts.update({result: f"{letter}#{i}" if several else letter for i, result in enumerate(results)})
@@ -110,6 +112,11 @@ def _name(operation: ir.Operation) -> str:
 def _is_short(operation: ir.Operation) -> bool:
     """Whether an op is written out however often it is used."""
     return _name(operation) in ("constant", "size")
+
+
+def _is_returned(operation: ir.Operation) -> bool:
+    """Whether an op has one result, which is returned and used nowhere else."""
+    return len(operation.results) == 1 and [use.owner.name for use in operation.result.uses] == ["func.return"]
 
 
 def _is_silent(operation: ir.Operation) -> bool:
