@@ -15,7 +15,7 @@ from ..dims import Dim, bounds, maximum, minimum
 from .core import Tensor
 from .elementwise import add, maximum_, minimum_, multiply
 from .places import Join, Rows
-from .shape import all_static, concatenate, i64_array, pad, product, reshape, slice_axis, stack_scalars
+from .shape import all_static, concatenate, i64_array, pad, product, reshape, sized, slice_axis, stack_scalars
 from .types import Dims
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
@@ -51,17 +51,8 @@ def gather(
         f"start_index_map = {list(start_index_map)}, index_vector_dim = {index_vector_dim}>"
     )
     ordered = (("indices_are_sorted", "true" if indices_are_sorted else "false"),)
-    if all_static(slice_sizes):
-        attributes = (
-            ("dimension_numbers", numbers),
-            ("slice_sizes", i64_array(slice_sizes)),  # type: ignore[arg-type]
-            *ordered,
-        )
-        return x.builder.op("stablehlo.gather", [x, indices], dims, x.dtype, attributes)
-    sizes = x.builder.size_vector(slice_sizes)
-    return x.builder.op(
-        "stablehlo.dynamic_gather", [x, indices, sizes], dims, x.dtype, (("dimension_numbers", numbers), *ordered)
-    )
+    attributes = (("dimension_numbers", numbers), *ordered)
+    return sized(("gather", "dynamic_gather"), [x, indices], {"slice_sizes": slice_sizes}, dims, attributes)
 
 
 def scatter(

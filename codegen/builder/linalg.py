@@ -49,8 +49,7 @@ from .matrices import (
     total,
 )
 from .reduce import arg_reduce, reduce_monoid, sort
-from .shape import all_static, broadcast_in_dim, full, iota, reshape, slice_axis
-from .shape import slice as slice_
+from .shape import broadcast_in_dim, full, iota, reshape, sized, slice_axis
 from .types import INT32, INT64, Dims, DType
 
 
@@ -223,12 +222,9 @@ def diagonal(a: Tensor) -> Tensor:
     builder, batch = a.builder, a.dims[:-2]
     n = builder.equate(a.dims[-2], a.dims[-1], "diagonal")
     flat = reshape(a, (*batch, n * n))
-    if all_static(flat.dims):
-        return slice_(flat, [0] * flat.ndim, flat.dims, [*[1] * len(batch), int(n) + 1])  # type: ignore[arg-type]
-    start, limit, stride = (
-        builder.size_vector(sizes) for sizes in ([0] * flat.ndim, flat.dims, (*[1] * len(batch), n + 1))
-    )
-    return builder.op("stablehlo.real_dynamic_slice", [flat, start, limit, stride], (*batch, n), a.dtype)
+    ones = [1] * len(batch)
+    places = {"start_indices": [0] * flat.ndim, "limit_indices": flat.dims, "strides": [*ones, n + 1]}
+    return sized(("slice", "real_dynamic_slice"), [flat], places, (*batch, n))
 
 
 # ---- QR, by Householder's reflections --------------------------------------------------------------------------------

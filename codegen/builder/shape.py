@@ -15,7 +15,7 @@ from .. import dims as dimension
 from ..dims import Dim, maximum, minimum
 from .core import Builder, Tensor
 from .places import Expansion, Join, Rows, Transpose
-from .types import Dims, DType
+from .types import Attributes, Dims, DType
 
 
 def i64_array(values: Sequence[int]) -> str:
@@ -49,6 +49,31 @@ def _same(x: Tensor, dims: Dims) -> bool:
     )
 
 
+def shaped(
+    builder: Builder, name: str, operands: Sequence[Tensor], dims: Dims, dtype: DType, attributes: Attributes = ()
+) -> Tensor:
+    """The op of this name, or its dynamic form, which takes the result's shape as an operand."""
+    if all_static(dims):
+        return builder.op(f"stablehlo.{name}", operands, dims, dtype, attributes)
+    return builder.op(f"stablehlo.dynamic_{name}", [*operands, builder.size_vector(dims)], dims, dtype, attributes)
+
+
+def sized(
+    names: tuple[str, str],
+    operands: Sequence[Tensor],
+    sizes: Mapping[str, Sequence[Dim]],
+    dims: Dims,
+    attributes: Attributes = (),
+) -> Tensor:
+    """The first op with these sizes as attributes, or the second one with them as operands, if one is symbolic."""
+    x = operands[0]
+    if all(map(all_static, sizes.values())):
+        own = [(name, i64_array(values)) for name, values in sizes.items()]  # type: ignore[arg-type]
+        return x.builder.op(f"stablehlo.{names[0]}", operands, dims, x.dtype, (*own, *attributes))
+    vectors = [x.builder.size_vector(values) for values in sizes.values()]
+    return x.builder.op(f"stablehlo.{names[1]}", [*operands, *vectors], dims, x.dtype, attributes)
+
+
 def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int]) -> Tensor:
     """Stretches `x` to `dims`; axis i of `x` becomes axis `broadcast_dimensions[i]`.
 
@@ -70,11 +95,7 @@ def broadcast_in_dim(x: Tensor, dims: Dims, broadcast_dimensions: Sequence[int])
     if scalar and x.ndim:
         x, broadcast_dimensions = builder.constant(x.literal.reshape(())), ()  # type: ignore[union-attr]
     attributes = (("broadcast_dimensions", i64_array(broadcast_dimensions)),)
-    if all_static(dims):
-        result = builder.op("stablehlo.broadcast_in_dim", [x], dims, x.dtype, attributes)
-    else:
-        shape = builder.size_vector(dims)
-        result = builder.op("stablehlo.dynamic_broadcast_in_dim", [x, shape], dims, x.dtype, attributes)
+    result = shaped(builder, "broadcast_in_dim", [x], dims, x.dtype, attributes)
     if scalar:
         builder.splats[result.uid] = x.literal  # type: ignore[assignment]
     return result
@@ -112,10 +133,7 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
             return builder.constant(x.literal.reshape(-1))
         elif len(dims) == 1 and x._value is None:
             return builder.size_vector(known, x.dtype)
-    if all_static(dims):
-        result = builder.op("stablehlo.reshape", [x], dims, x.dtype)
-    else:
-        result = builder.op("stablehlo.dynamic_reshape", [x, builder.size_vector(dims)], dims, x.dtype)
+    result = shaped(builder, "reshape", [x], dims, x.dtype)
     if x.sizes is not None and len(dims) < 2 and result.sizes is None:
         known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
         builder.knowing(result, known if dims else known[0])
@@ -216,19 +234,12 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
 def _sliced(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], steps: Sequence[int], dims: Dims) -> Tensor:
     """The op for a slice, by what of it is static."""
     builder = x.builder
-    if all_static(start) and all_static(limit):
-        attributes = (
-            ("start_indices", i64_array(start)),  # type: ignore[arg-type]
-            ("limit_indices", i64_array(limit)),  # type: ignore[arg-type]
-            ("strides", i64_array(steps)),
-        )
-        return builder.op("stablehlo.slice", [x], dims, x.dtype, attributes)
-    if all_static(dims) and steps == [1] * x.ndim:
+    if not (all_static(start) and all_static(limit)) and all_static(dims) and steps == [1] * x.ndim:
         starts = [builder.size(value) for value in start]
         sizes = (("slice_sizes", i64_array(dims)),)  # type: ignore[arg-type]
         return builder.op("stablehlo.dynamic_slice", [x, *starts], dims, x.dtype, sizes)
-    vectors = [builder.size_vector(values) for values in (start, limit, steps)]
-    return builder.op("stablehlo.real_dynamic_slice", [x, *vectors], dims, x.dtype)
+    places = {"start_indices": start, "limit_indices": limit, "strides": steps}
+    return sized(("slice", "real_dynamic_slice"), [x], places, dims)
 
 
 def with_last(x: Tensor, axis: int, last: tuple[Dim, Callable[[], Tensor]] | None) -> Tensor:
@@ -299,7 +310,6 @@ def pad(
     interior: Sequence[int] | None = None,
 ) -> Tensor:
     """`stablehlo.pad`: `value` before, after and between the elements of each axis; negative amounts cut."""
-    builder = x.builder
     between = list(interior) if interior is not None else [0] * x.ndim
     if all_static(low) and all_static(high) and not (any(low) or any(high) or any(between)):
         return x
@@ -309,23 +319,14 @@ def pad(
         if gap:
             inner = size + gap * maximum(size - 1, 0)
         dims.append(before + inner + after)
-    if all_static(low) and all_static(high):
-        attributes = (
-            ("edge_padding_low", i64_array(low)),  # type: ignore[arg-type]
-            ("edge_padding_high", i64_array(high)),  # type: ignore[arg-type]
-            ("interior_padding", i64_array(between)),
-        )
-        return builder.op("stablehlo.pad", [x, value], tuple(dims), x.dtype, attributes)
-    vectors = [builder.size_vector(values) for values in (low, high, between)]
-    return builder.op("stablehlo.dynamic_pad", [x, value, *vectors], tuple(dims), x.dtype)
+    amounts = {"edge_padding_low": low, "edge_padding_high": high, "interior_padding": between}
+    return sized(("pad", "dynamic_pad"), [x, value], amounts, tuple(dims))
 
 
 def iota(builder: Builder, dims: Dims, axis: int, dtype: DType) -> Tensor:
     """Indices 0, 1, ... along `axis`, of shape `dims`."""
     attributes = (("iota_dimension", f"{axis} : i64"),)
-    if all_static(dims):
-        return builder.op("stablehlo.iota", [], dims, dtype, attributes)
-    return builder.op("stablehlo.dynamic_iota", [builder.size_vector(dims)], dims, dtype, attributes)
+    return shaped(builder, "iota", [], dims, dtype, attributes)
 
 
 def reverse(x: Tensor, axes: Sequence[int]) -> Tensor:
