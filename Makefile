@@ -174,7 +174,7 @@ pytensor238_ALL := $(OLD_TESTS)
 # numpy.distutils, which Aesara imports, ends with Python 3.11.
 aesara_NAME := Aesara 2.9, jaxlib 0.7.1
 aesara_PYTHON := 3.11
-aesara_ALL := tests/test_smoke.py tests/aesara_graphs.py tests/aesara_mode.py tests/aesara_ops.py \
+aesara_ALL := tests/test_smoke.py tests/aesara_mode.py tests/aesara_ops.py \
 	tests/requests/aesara_jax_interface.py
 aesara_SMOKE := $(aesara_ALL)
 

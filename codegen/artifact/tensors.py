@@ -32,7 +32,7 @@ _ALIGNMENT = 64
 _LONGEST_HEADER = 100_000_000  # the format's own limit
 _GAP = "hlograph.gap."
 _WORDS = {
-    "BOOL": "bool",
+    "BOOL": "bool_",
     "U8": "uint8",
     "I8": "int8",
     "U16": "uint16",

@@ -66,7 +66,7 @@ def numpy_dtype(type_: ir.Type) -> np.dtype[Any]:
     name = _DTYPES.get(str(type_))
     if name is None:
         raise TypeError(f"element type {type_} has no numpy dtype")
-    if hasattr(np, name):
+    if name == "bool" or hasattr(np, name):  # NumPy 1 has no `np.bool`
         return np.dtype(name)
     import ml_dtypes
 
