@@ -19,7 +19,7 @@ from ..ir.bindings import ir
 from ..ir.portable import MAGIC, producer
 from ..ir.values import call_target, constants, op_counts, walk
 from ..program import Program
-from ..signature import Argument, Result, Signature
+from ..signature import Argument, Result, Root
 from . import digest, parameters, reading, tensors
 from .custom_calls import KNOWN
 from .targets import promise
@@ -96,7 +96,13 @@ def _program(program: Program) -> Facts:
         "name": program.name,
         "arguments": [_tensor(argument, _role(argument)) for argument in signature.arguments],
         "results": [_tensor(result, "size" if result.size else "") for result in signature.results],
-        "sizes": [{"name": name, "from": origin} for name, origin in _sizes(signature)],
+        "sizes": [
+            *({"name": root.name, "from": origin(root, signature.arguments)} for root in signature.roots),
+            *(
+                {"name": x.name, "from": "data" + f", at most {x.bound}" * (x.bound is not None)}
+                for x in signature.counts
+            ),
+        ],
         "constraints": [{"constraint": str(each), "where": each.where} for each in signature.constraints],
         "checks": [{"exception": each.exception, "message": each.message} for each in signature.checks],
         "platforms": [*signature.platforms] or _platforms(module, calls),
@@ -123,15 +129,12 @@ def _role(argument: Argument) -> str:
     return "size" if argument.size else ""
 
 
-def _sizes(signature: Signature) -> list[tuple[str, str]]:
-    found = []
-    for root in signature.roots:
-        place = "" if root.axis is None else f", axis {root.axis}"
-        place += "" if root.element is None else f", element {root.element}"
-        found.append((root.name, f"{root.kind} of {signature.arguments[root.argument].name}{place}"))
-    for count in signature.counts:
-        found.append((count.name, "data" if count.bound is None else f"data, at most {count.bound}"))
-    return found
+def origin(root: Root, arguments: Sequence[Argument]) -> str:
+    """Which input decides a size, in words."""
+    name = arguments[root.argument].name
+    if root.kind == "size":
+        return f"size of axis {root.axis} of {name}"
+    return f"value of {name}" if root.element is None else f"value of {name}[{root.element}]"
 
 
 def _platforms(module: ir.Module, calls: Collection[str]) -> list[str]:

@@ -323,6 +323,9 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     assert re.search(r"x +float64 +\(n, 8\)\n +w +float64 +\(8\)\n", sections["inputs"])
     assert re.search(r"predicted +float64 +\(n\)\n +loss +float64 +\(\)\n", sections["outputs"])
     assert re.search(r"n +size of axis 0 of x\n", sections["dimensions"])
+    given = dims if kind == "graph" else []
+    assert succeed("explain", file, *given, "--html", "page.html", "--bound", "n=8") == ""
+    assert "(bounds n = 8)" in Path("page.html").read_text()
 
 
 # ---- errors -----------------------------------------------------------------------------------------------------

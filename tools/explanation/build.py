@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen import dims as dimension
+from ...codegen.artifact.inspection import origin
 from ...codegen.constraints import Constraint
 from ...codegen.dims import parse
 from ...codegen.errors import PolicyError
@@ -375,15 +376,15 @@ def sizes_of(
         kind = "input size" if root.kind == "size" else "input value"
         also = _other_axes(root, signature.arguments)
         bound = None if root.name in follows else bounds[root.name]
-        found.append(Size(root.name, kind, _origin(root, signature.arguments), also, policy, bound))
+        found.append(Size(root.name, kind, origin(root, signature.arguments), also, policy, bound))
     for entry in signature.counts:
         bounded = entry.bound is not None
-        origin = f"computed from data, at most {entry.bound}" if bounded else "computed from data, without a bound"
+        source = f"computed from data, at most {entry.bound}" if bounded else "computed from data, without a bound"
         policy = "in the same run" if bounded else f"counted by a first run, then {policy_text(choices[entry.name])}"
-        found.append(Size(entry.name, "data", origin, (), policy, bounds.get(entry.name)))
+        found.append(Size(entry.name, "data", source, (), policy, bounds.get(entry.name)))
     for entry in signature.local_counts:
-        origin = "computed from data, in a branch" + ("" if entry.bound is None else f", at most {entry.bound}")
-        found.append(Size(entry.name, "data", origin, (), "in the same run"))
+        source = "computed from data, in a branch" + ("" if entry.bound is None else f", at most {entry.bound}")
+        found.append(Size(entry.name, "data", source, (), "in the same run"))
     return tuple(found)
 
 
@@ -409,14 +410,6 @@ def _first_bounds(bucket: Bucket) -> str:
     except PolicyError:
         return ", ".join(map(str, bounds))
     return ", ".join(map(str, bounds)) + (", ..." if len(bounds) == _SHOWN_BOUNDS else "")
-
-
-def _origin(root: Root, arguments: Sequence[Argument]) -> str:
-    """Which input decides a size."""
-    name = arguments[root.argument].name
-    if root.kind == "size":
-        return f"size of axis {root.axis} of {name}"
-    return f"value of {name}" if root.element is None else f"value of {name}[{root.element}]"
 
 
 def _other_axes(root: Root, arguments: Sequence[Argument]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ def test_a_file_of_ours(program, tmp_path):
     assert facts["load"] == "accepted"
     assert [(x["name"], x["dims"]) for x in facts["arguments"][:2]] == [("x", ["n", "8"]), ("k", [])]
     assert facts["arguments"][2]["is"] == "parameter"
-    assert facts["sizes"] == [{"name": "n", "from": "size of x, axis 0"}, {"name": "k", "from": "value of k"}]
+    assert facts["sizes"] == [{"name": "n", "from": "size of axis 0 of x"}, {"name": "k", "from": "value of k"}]
     assert facts["operations"]["stablehlo.tanh"] == 1
     assert facts["platforms"] == ["any"]
     assert facts["parameters"] == {"number": 1, "file": "w.safetensors", "bytes": 8 * 40 * 8, "state": "there"}
@@ -93,6 +93,6 @@ def test_the_command_prints_the_same_as_text_and_as_json(program, tmp_path):
     assert (text.exit_code, as_json.exit_code) == (0, 0)
     facts = json.loads(as_json.output)
     assert facts == inspection.inspect(path)
-    for row in ("  n  size of x, axis 0", "  k  value of k", "platforms: any", "  stablehlo.tanh "):
+    for row in ("  n  size of axis 0 of x", "  k  value of k", "platforms: any", "  stablehlo.tanh "):
         assert row in text.output
     assert next(line for line in text.output.splitlines() if not line.startswith(" ")) == str(path)
