@@ -76,19 +76,6 @@ def breast_cancer() -> Example:
     )
 
 
-def epidemic() -> Example:
-    import pytensor.tensor as pt
-
-    rates, counts = pt.dvector("rates"), pt.dvector("counts")
-    expected = _of("epidemic")["new_cases"](rates)
-    loss = (expected - counts * pt.log(expected)).sum()
-    return _graph(
-        [rates, counts],
-        _with_gradient(loss, rates),
-        lambda n, rng: [np.log([0.6, 0.2, 5.0 + n]), rng.poisson(100, 50).astype(float)],
-    )
-
-
 def hidden_markov() -> Example:
     import pytensor.tensor as pt
 
@@ -224,48 +211,16 @@ def state_space() -> Example:
     return _graph([y, log_scales], [*_with_gradient(value, log_scales), states], data)
 
 
-def stochastic_volatility() -> Example:
-    inputs, value, h = _of("stochastic_volatility")["graph"](_of("stochastic_volatility")["returns"]()[1])
-    return _graph(
-        inputs,
-        [*_with_gradient(value, *inputs), h],
-        lambda n, rng: [np.array(-1.0), np.array(2.0), np.array(-1.0), rng.normal(size=200)],
-    )
-
-
-def _series(name: str) -> Example:
+def autoregression() -> Example:
     import pytensor.tensor as pt
 
-    loss, truth, _ = _of("time_series")["MODELS"][name]
+    loss, truth, _ = _of("time_series")["MODELS"]["AR(2)"]
     y, p = pt.dvector("y"), pt.dvector("p")
     return _graph(
         [y, p],
         _with_gradient(loss(y, p), p),
         lambda n, rng: [rng.normal(size=n), np.asarray(truth)],
         (3, 4, 8, 20, 300),
-    )
-
-
-def autoregression() -> Example:
-    return _series("AR(2)")
-
-
-def volatility() -> Example:
-    return _series("GARCH(1, 1)")
-
-
-def eight_schools() -> Example:
-    return _model(_of("pymc_eight_schools")["eight_schools"]())
-
-
-def _model(model: Any) -> Example:
-    """A PyMC model's log-density and gradient; there are no open sizes."""
-    inputs = model.value_vars
-    start = model.initial_point(0)
-    return _graph(
-        inputs,
-        _with_gradient(model.logp(), *inputs),
-        lambda n, rng: [np.asarray(start[x.name] + 0.3 * rng.normal(size=np.shape(start[x.name]))) for x in inputs],
     )
 
 
@@ -327,8 +282,8 @@ def without_jax() -> Example:
 PROGRAMS: dict[str, Callable[[], Example]] = {
     each.__name__: each
     for each in (
-        *(breast_cancer, hierarchical, varying_slopes, eight_schools, sparse_logistic, without_jax, stages, epidemic),
-        *(hidden_markov, ode, recurrent_net, state_space, stochastic_volatility, autoregression, volatility),
-        *(sparse_logistic_prior, sparse_logistic_prediction, tridiagonal_solve),
+        *(breast_cancer, hierarchical, varying_slopes, sparse_logistic, without_jax, stages, hidden_markov, ode),
+        *(recurrent_net, state_space, autoregression, sparse_logistic_prior, sparse_logistic_prediction),
+        tridiagonal_solve,
     )
 }
