@@ -36,6 +36,10 @@ _REWRITES = [
     for root, form in FORMS.items()
 ]
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+_REMEDY = (
+    "make the program static first: program.plain(bounds={...}) is one for all sizes up to these, passes `pad` and "
+    "`specialize` do so too, with a number for each size"
+)
 # What IREE refuses, or computes wrong, where sizes are open, besides loops and branches.
 _STATIC_ONLY = frozenset(
     f"stablehlo.{name}"
@@ -78,8 +82,10 @@ def _refuse_calls(module: ir.Module) -> None:
         )
     called = sorted({call_target(op) for op in walk(module)} - {"", "shape_assertion"})
     if called:
+        of_open = any(name.startswith("stablehlo.dynamic_") for name in called)
         raise PassError(
             f"for_iree: IREE has no custom call {', '.join(called)}; it runs what is StableHLO alone (docs/iree.md)"
+            + (f"; {_REMEDY}" if of_open else "")
         )
 
 
@@ -97,8 +103,7 @@ def _refuse_ops(module: ir.Module) -> None:
         if (op.name in _CONTROL and has_open) or _needs_static(op):
             raise PassError(
                 f"for_iree: IREE has no {op.name} {'among' if op.name in _CONTROL else 'of'} unknown sizes (at "
-                f"{op.location}); make the program static first: program.plain(bounds={{...}}) is one for all sizes up "
-                "to these, passes `pad` and `specialize` do so too, with a number for each size"
+                f"{op.location}); {_REMEDY}"
             )
 
 
