@@ -146,22 +146,6 @@ module @stablehlo.convolution {
 
 // -----
 
-// One that waited for its lengths, which are known of the operand.
-// CHECK-LABEL: module @hlograph.fft
-// CHECK: stablehlo.fft %arg0, type = RFFT, length = [4] : (tensor<8x4xf64>) -> tensor<8x3xcomplex<f64>>
-module @hlograph.fft {
-  func.func @main(%x: tensor<?x4xf64> {hlograph.dims = ["n", "4"]}) -> tensor<?x?xcomplex<f64>> {
-    %0 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x4xf64>) -> tensor<i32>
-    %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
-    %2 = stablehlo.constant dense<3> : tensor<1xi32>
-    %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
-    %4 = stablehlo.custom_call @hlograph.fft(%x, %3) {api_version = 4 : i32, backend_config = {kind = "RFFT", rank = 1 : i64}, indices_of_shape_operands = dense<1> : tensor<1xi64>} : (tensor<?x4xf64>, tensor<2xi32>) -> tensor<?x?xcomplex<f64>>
-    return %4 : tensor<?x?xcomplex<f64>>
-  }
-}
-
-// -----
-
 // The op's own padding is a size: by patches.
 // CHECK-LABEL: module @stablehlo.dynamic_conv
 // CHECK-NOT: stablehlo.convolution

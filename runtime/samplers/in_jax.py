@@ -266,11 +266,10 @@ class LogDensity:
         self._options = dict(options)
         self.__name__ = self.__qualname__ = f"logp_of_{model.name}" if model.name else "logp"
         refuse_discrete(model)
-        self.initial_point: dict[str, np.ndarray[Any, Any]] = {
-            name: np.asarray(value) for name, value in model.initial_point().items()
-        }
         self._values = list(model.value_vars)
-        self._names = [value.name for value in self._values]
+        start = model.initial_point()
+        self.initial_point: dict[str, np.ndarray[Any, Any]] = {x.name: np.asarray(start[x.name]) for x in self._values}
+        self._names = list(self.initial_point)
         self._data = _data_of(model, data)
         self._fresh = {x: x.type(name=name) for name, x in self._data.items()}
         self.data = {name: x.get_value() for name, x in self._data.items()} if self._data else None
@@ -325,11 +324,11 @@ class LogDensity:
         shape = np.shape(vector)
         if shape != (self.size,):
             raise ArgumentShapeError(f"{self.__name__}: expected a vector of {self.size} values, got shape {shape}")
-        ends = np.cumsum([self.initial_point[name].size for name in self._names])
-        parts = [vector[end - self.initial_point[name].size : end] for name, end in zip(self._names, ends, strict=True)]
-        return {
-            name: part.reshape(self.initial_point[name].shape) for name, part in zip(self._names, parts, strict=True)
-        }
+        found, start = {}, 0
+        for name, value in self.initial_point.items():
+            found[name] = vector[start : start + value.size].reshape(value.shape)
+            start += value.size
+        return found
 
     # ---- arguments --------------------------------------------------------------------------------------------------
 

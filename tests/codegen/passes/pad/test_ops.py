@@ -185,22 +185,17 @@ def argmax_and_argmin(x, y, z):
 
 
 @case({"x": (F64, "n", 3), "i": (I64, "n", 3)})
-def variadic_reduction(x, i):
-    """Sum and greatest at once: a body of two results that is no monoid by itself."""
+def reductions_that_are_no_monoids(x, i):
+    """Sum and greatest at once; and log(exp(a) + exp(b)), whose neutral element is -inf, which nobody knows here."""
     zero, least = number(x, 0.0), number(i, np.iinfo(np.int64).min)
-    return hlo.reduce([x, i], [zero, least], [0], lambda a, b, c, d: [hlo.add(a, c), hlo.maximum_(b, d)])
-
-
-@case({"x": (F64, "n", 3)})
-def reduction_by_a_formula(x):
-    """log(exp(a) + exp(b)): the padding has no value that leaves others unchanged but -inf, which nobody knows here."""
 
     def body(a, b):
         top = hlo.maximum_(a, b)
         found = hlo.add(top, hlo.log_plus_one(hlo.exponential(hlo.negate(hlo.abs(hlo.subtract(a, b))))))
         return [hlo.select(hlo.compare("EQ", a, b), hlo.add(a, np.log(2.0)), found)]
 
-    return hlo.reduce([x], [number(x, -np.inf)], [0], body)
+    both = hlo.reduce([x, i], [zero, least], [0], lambda a, b, c, d: [hlo.add(a, c), hlo.maximum_(b, d)])
+    return [*both, *hlo.reduce([x], [number(x, -np.inf)], [0], body)]
 
 
 @case({"x": (F64, "n", 4)}, data={"x": nasty})
@@ -227,43 +222,33 @@ def dots_of_nasty_data(x, w):
     ]
 
 
-@case({"x": (F32, "b", "n", 2), "y": (F32, "b", 2, "n")}, bounds={"n": 4, "b": 3})
-def batched_dots(x, y):
+@case(
+    {"x": (F32, "b", "n", 2), "y": (F32, "b", 2, "n"), "i": (I32, "n", 3), "j": (I32, "n", 2)}, bounds={"n": 4, "b": 3}
+)
+def batched_dots(x, y, i, j):
+    """And dots of integers."""
+    product = hlo.dot_general(x, y, contracting=([2], [1]), batching=([0], [0]))
     return [
         hlo.dot_general(x, y, contracting=([1], [2]), batching=([0], [0])),
-        hlo.dot_general(x, y, contracting=([2], [1]), batching=([0], [0])),
-        total(hlo.dot_general(x, y, contracting=([2], [1]), batching=([0], [0]))),
+        *(product, total(product)),
         hlo.dot_general(x, y, contracting=([0], [0])),
+        hlo.dot_general(i, j, contracting=([0], [0])),
     ]
-
-
-@case({"x": (I32, "n", 3), "y": (I32, "n", 2)})
-def dots_of_integers(x, y):
-    return hlo.dot_general(x, y, contracting=([0], [0]))
 
 
 # ---- shape -----------------------------------------------------------------------------------------------------------
 
 
-@case({"x": (F64, "n"), "s": (F64,)})
-def broadcasts(x, s):
-    columns = hlo.broadcast_in_dim(x, (n, 3), [0])
-    rows = hlo.broadcast_in_dim(x, (n, n), [1])
-    filled = hlo.full(x.builder, s, (n, 2))
-    one = hlo.broadcast_in_dim(hlo.reshape(s, (1,)), (n,), [0])
-    return [columns, rows, filled, one, total(rows), total(filled), total(hlo.exponential(columns), [0])]
-
-
-@case({"x": (F64, "n", "m", 2)}, bounds={"n": 3, "m": 4})
-def transposes_and_reversals(x):
+@case({"x": (F64, "n", "m", 2), "v": (F64, "n"), "s": (F64,)}, bounds={"n": 3, "m": 4})
+def places_and_orders(x, v, s):
+    columns, rows = hlo.broadcast_in_dim(v, (n, 3), [0]), hlo.broadcast_in_dim(v, (n, n), [1])
+    filled, one = hlo.full(v.builder, s, (n, 2)), hlo.broadcast_in_dim(hlo.reshape(s, (1,)), (n,), [0])
+    broadcasts = [columns, rows, filled, one, total(rows), total(filled), total(hlo.exponential(columns), [0])]
     turned = hlo.transpose(x, [2, 1, 0])
-    return [
-        turned,
-        hlo.reverse(x, [0]),
-        hlo.reverse(x, [0, 1, 2]),
-        total(hlo.reverse(turned, [1]), [2]),
-        hlo.reverse(x, [2]),
-    ]
+    orders = [turned, *[hlo.reverse(x, axes) for axes in ([0], [0, 1, 2], [2])], total(hlo.reverse(turned, [1]), [2])]
+    places = hlo.iota(x.builder, (n, 3), 0, np.dtype(np.int64))
+    others = [hlo.iota(x.builder, (2, n), 1, np.dtype(np.float32)), total(hlo.iota(x.builder, (n,), 0, x.dtype))]
+    return [*broadcasts, *orders, places, total(places, [0]), *others]
 
 
 @case({"x": (F32, "n", "m"), "y": (F32, "k", "m")}, bounds={"n": 4, "m": 3, "k": 5})
@@ -335,17 +320,6 @@ def reshapes_that_split(x, y, z):
         hlo.add(hlo.reshape(y, (n, m)), z),
         total(hlo.reshape(x, (2, n, 3)), [1]),
         total(hlo.reshape(hlo.exponential(x), (n, 6)), [0]),
-    ]
-
-
-@case({"x": (F64, "n")})
-def iotas(x):
-    places = hlo.iota(x.builder, (n, 3), 0, np.dtype(np.int64))
-    return [
-        places,
-        total(places, [0]),
-        hlo.iota(x.builder, (2, n), 1, np.dtype(np.float32)),
-        total(hlo.iota(x.builder, (n,), 0, x.dtype)),
     ]
 
 
