@@ -154,11 +154,6 @@ class CompileOptions:
             )
         return CompileOptions(device, cache_size, policy, passes, plans, numpy)
 
-    @property
-    def outputs(self) -> Literal["jax", "numpy"]:
-        """The arrays that calls return."""
-        return "jax" if self.numpy is None else "numpy"
-
     def for_derived(self, program: Program) -> CompileOptions:
         """Those for a program made from another one, with JAX arrays: policies count for the sizes that it has too."""
         policy = self.policy

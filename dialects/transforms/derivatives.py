@@ -17,7 +17,7 @@ run Python or hold a graph, nothing that writes to its inputs.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -195,6 +195,24 @@ def _companion(variable: Any, what: str) -> Any:
 
 def _static_shape(variable: Any) -> tuple[int | None, ...]:
     return tuple(getattr(variable.type, "shape", ()))
+
+
+def taking_floats(
+    library: Library, inputs: Sequence[Any], outputs: Sequence[Any], places: Collection[int]
+) -> tuple[list[Any], list[Any]]:
+    """The graph with float64 inputs at these places, which are checked to be whole numbers.
+
+    JAX takes floats where a model counts, and its own data often come so. The derivatives by them are zero.
+    """
+    tensor, types, checks = (library.module(path) for path in ("tensor", "tensor.type", "raise_op"))
+    fresh, replacements = list(inputs), {}
+    for place in places:
+        x = inputs[place]
+        fresh[place] = types.TensorType("float64", x.type.shape)(name=x.name)
+        whole = tensor.cast(fresh[place], x.type.dtype)
+        check = checks.CheckAndRaise(ValueError, f"{x.name or 'an integer argument'} must be whole numbers")
+        replacements[x] = check(whole, tensor.all(tensor.eq(fresh[place], whole)))
+    return fresh, library.clone_replace(list(outputs), replacements)
 
 
 # ---- equal nodes as one ---------------------------------------------------------------------------------------------
