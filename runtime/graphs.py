@@ -65,12 +65,7 @@ def function(
         The callable. A single output comes back as one array, several as a tuple.
     """
     options = CompileOptions.of(
-        device=device,
-        cache_size=cache_size,
-        policy=policy,
-        optimize=optimize,
-        cpu=cpu,
-        outputs=outputs,
+        device=device, cache_size=cache_size, policy=policy, optimize=optimize, cpu=cpu, outputs=outputs
     )
     emit = partial(emit_stablehlo, (inputs, results), name=name, rewrite=rewrite, on_unsupported=on_unsupported)
     if is_ragged(dims):

@@ -42,10 +42,7 @@ class HostError(RuntimeError):
 
 
 def _run(
-    call: HostCall,
-    types: Sequence[tuple[Shape, np.dtype[Any]]],
-    ranks: Sequence[int] | None,
-    operands: Sequence[Any],
+    call: HostCall, types: Sequence[tuple[Shape, np.dtype[Any]]], ranks: Sequence[int] | None, operands: Sequence[Any]
 ) -> list[np.ndarray[Any, Any]]:
     """The results of a function, of these types.
 

@@ -215,12 +215,7 @@ class Programs:
             UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
         """
         return trace(
-            call.function,
-            specs,
-            name=self.name,
-            constraints=self.constraints,
-            platform=self.target,
-            sizes=sizes,
+            call.function, specs, name=self.name, constraints=self.constraints, platform=self.target, sizes=sizes
         )
 
     @property

@@ -93,11 +93,7 @@ CASES = {
     "matmul": (lambda x, y: x @ y, {"x": ("n", "m"), "y": ("m", "k")}, lambda n: (random(n, n + 1), random(n + 1, 2))),
     "reshape": (lambda x: (x.reshape(-1), x.T.reshape(x.shape), x[None].swapaxes(0, 1)), NN, lambda n: (random(n, n),)),
     "slices": (lambda x: (x[1:], x[::2], x[: x.shape[0] // 2], x[::-1], x[-1]), N, lambda n: (random(n),)),
-    "concat": (
-        lambda x, y: jnp.concatenate([x, y, x[:1]]),
-        {"x": "n", "y": "m"},
-        lambda n: (random(n), random(2 * n)),
-    ),
+    "concat": (lambda x, y: jnp.concatenate([x, y, x[:1]]), {"x": "n", "y": "m"}, lambda n: (random(n), random(2 * n))),
     "cumsum": (lambda x: (jnp.cumsum(x), jnp.cumprod(x)), N, lambda n: (random(n),)),
     "sort": (
         lambda x: (jnp.sort(x), jnp.argsort(x), jnp.argmax(x), jnp.median(x), jnp.quantile(x, 0.3)),
