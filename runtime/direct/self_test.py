@@ -1,6 +1,6 @@
 """The self-test of the direct call: run in a process of its own, which a mistake may end.
 
-In: nothing. Out: lines on the standard output, for `__main__`: what was tried and what came of it, and in the last
+In: nothing. Out: lines on the standard output, for `verdict.judge`: what was tried and what came of it, and in the last
 one where it is, or how it ended. Functions of every kind that the loader takes are compiled as users' are, once as one
 kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads and in a
 forked process.
@@ -22,9 +22,8 @@ import numpy as np
 
 from ..jit import jit
 from ..options import CpuOptions
-from .verdict import Verdict, assume
+from .verdict import FAILED, Verdict, assume
 
-FAILED = 3  # the exit status where something is wrong
 THREADS = 8
 SECONDS = 1.0  # that they call
 

@@ -1,9 +1,10 @@
 """Whether kernels may be called directly on this machine: the verdict of a self-test, kept on disk.
 
-In: what the direct call depends on (`identity`). Out: a `Verdict`: one from the disk, or else of a self-test that
-another process runs meanwhile, see `__main__`. Decisions to know: nobody's call waits for it, and only who asks for
-a C function, or insists on the direct call, waits. A verdict is read only where nobody but this user and root can have
-written it, and no self-test begins where none can be kept.
+In: what the direct call depends on (`identity`). Out: a `Verdict`: one from the disk, or else of a self-test in another
+process: one that dies, hangs or finds a difference is one that did not pass. Where several processes want one at once,
+one of them runs it, the others wait for its verdict. Decisions to know: nobody's call waits for it, and only who asks
+for a C function, or insists on the direct call, waits. A verdict is read only where nobody but this user and root can
+have written it, and no self-test begins where none can be kept.
 
     known()    from this process's memory or the disk; None where nobody has tried yet
     asked()    the same; without one a self-test begins in the background
@@ -18,13 +19,14 @@ import hashlib
 import json
 import os
 import platform
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -37,6 +39,7 @@ from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a verdict counts that may be the moment's fault
 QUIET = 2.0  # seconds of waiting before a line says what is waited for
+FAILED = 3  # the exit status of a self-test that something is wrong in
 COMMAND = ("-P", "-m", "hlograph.runtime.direct")
 NOWHERE = (
     "a self-test would have to be repeated by each process: there is no place for its verdict, neither in the user's "
@@ -201,6 +204,72 @@ def _is_own(status: os.stat_result) -> bool:
     mode = status.st_mode
     sticky = stat.S_ISDIR(mode) and mode & stat.S_ISVTX
     return status.st_uid in (0, os.geteuid()) and bool(stat.S_ISLNK(mode) or sticky or not mode & 0o022)
+
+
+# ---- the self-test in another process --------------------------------------------------------------------------------
+
+SECONDS = 240.0  # that a self-test may take; 20 are usual
+# Signals that tell of machine code gone wrong; others come from outside.
+_CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS}
+
+
+def supervise(*, again: bool = False) -> Verdict:
+    """The verdict on disk, or that of a self-test.
+
+    Args:
+        again: runs it in any case.
+    """
+    with _alone():
+        found = None if again else read()
+        if found is None:
+            found = judge([sys.executable, *COMMAND, "--kernels"])
+            with contextlib.suppress(OSError):
+                store(found)
+        return found
+
+
+def judge(arguments: Sequence[str], seconds: float = SECONDS) -> Verdict:
+    """What becomes of a self-test.
+
+    Args:
+        arguments: its command line. The last line that it prints says what it was at, or what came out.
+        seconds: how long it may take.
+    """
+    null = subprocess.DEVNULL
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        try:
+            status = subprocess.run(arguments, stdout=output, stderr=null, timeout=seconds, check=False).returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        output.seek(0)
+        *tried, last = output.read(1 << 20).splitlines() or ["its start"]
+    lasting = status in (0, FAILED)
+    if status is None:
+        last = f"the self-test hung for {seconds:.0f} s in: {last}"
+    elif status < 0:
+        lasting = -status in _CRASHES
+        last = f"the self-test died of {signal.Signals(-status).name} in: {last}"
+    elif status:
+        last = f"the self-test {'failed' if lasting else 'stopped in'}: {last}"
+    return Verdict(status == 0, last, lasting, time.time(), tuple(tried))
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """While no other process runs a self-test for this place, if that can be told."""
+    import fcntl
+
+    path = place()
+    if path is None:
+        yield
+        return
+    handle = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 # ---- the self-test in the background ---------------------------------------------------------------------------------

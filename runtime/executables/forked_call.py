@@ -51,20 +51,20 @@ def within(seconds: float, work: Callable[[], Made]) -> Made:
 
 def once_within(call: Callable[..., Any], seconds: float = SECONDS) -> Callable[..., Any]:
     """A call of which the first one has a time limit; where that was over, those after it fail at once."""
-    failed: list[DeviceError] = []
-    through: list[bool] = []
+    outcome: bool | DeviceError = False  # whether one has come through
 
     def guarded(*args: Any) -> Any:
-        if through:
+        nonlocal outcome
+        if outcome is True:
             return call(*args)
-        if failed:
-            raise DeviceError(*failed[0].args)
+        if outcome:
+            raise DeviceError(*outcome.args)
         try:
             found = within(seconds, lambda: call(*args))
         except DeviceError as error:
-            failed.append(error)
+            outcome = error
             raise
-        through.append(True)
+        outcome = True
         return found
 
     return guarded

@@ -12,7 +12,7 @@ import os
 import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -73,21 +73,12 @@ class Machine:
 
     def difference(self, other: Machine) -> str:
         """What does not fit another machine; "" where all does."""
-        mine, others = asdict(self), asdict(other)
+        names = {"platform": "the platform", "kind": "the device", "runtime": "the runtime", "flags": "XLA_FLAGS"}
         for name in ("platform", "hlograph", "jaxlib", "kind", "runtime", "flags"):
-            if mine[name] != others[name]:
-                return f"it is for {_CALLED[name]} {mine[name]!r}, and here is {others[name]!r}"
+            mine, others = getattr(self, name), getattr(other, name)
+            if mine != others:
+                return f"it is for {names.get(name, name)} {mine!r}, and here is {others!r}"
         return "" if self.processor == other.processor else "it is for another processor"
-
-
-_CALLED = {
-    "platform": "the platform",
-    "hlograph": "hlograph",
-    "jaxlib": "jaxlib",
-    "kind": "the device",
-    "runtime": "the runtime",
-    "flags": "XLA_FLAGS",
-}
 
 
 @dataclass(frozen=True)
@@ -153,9 +144,15 @@ class LoadedExecutable:
         """JAX's object."""
         return self._executable
 
-    def __call__(self, *arrays: Any) -> list[Any]:
-        """The results for arrays of exactly its arguments' types, of NumPy or on the device."""
-        placed = [x if isinstance(x, jax.Array) else jax.device_put(x, self._device) for x in arrays]
+    def __call__(self, *arguments: Any) -> list[Any]:
+        """The results for arguments of its shapes: those of other types, or elsewhere, are converted and moved."""
+        placed = []
+        for x, argument in zip(arguments, self.args_info, strict=True):
+            if not isinstance(x, jax.Array):
+                x = np.asarray(x, argument.dtype)
+            elif x.dtype != argument.dtype:
+                x = jax.lax.convert_element_type(x, argument.dtype)
+            placed.append(jax.device_put(x, self._device))
         results: list[Any] = self.execution.execute(placed).consume_with_handlers(self.execution.handlers)
         self.execution.collect()
         return results
@@ -358,22 +355,12 @@ class StoredExecutable(Executable):
         arguments = self.signature.arguments
         alone = len(self.signature.results) == 1 and not self.checks
 
-        def run(args: Sequence[Any]) -> list[Any]:
-            arrays = []
-            for x, argument in zip(args, arguments, strict=True):
-                if not isinstance(x, jax.Array):
-                    x = np.asarray(x, argument.dtype)
-                elif x.dtype != argument.dtype:
-                    x = jax.lax.convert_element_type(x, argument.dtype)
-                arrays.append(jax.device_put(x, device))
-            return loaded(*arrays)
-
         def in_jax(*args: Any) -> Any:
             if any(_is_elsewhere(x, device) for x in args):
                 return self.compile_and_call(*args)
             if any(np.shape(x) != a.dims for x, a in zip(args, arguments, strict=False)):
                 self._check(args)
-            outputs = unpacked(kept.places, self._outside(lambda: run(args)))
+            outputs = unpacked(kept.places, self._outside(lambda: loaded(*args)))
             return outputs[0] if alone else tuple(outputs)
 
         return in_jax

@@ -23,8 +23,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.runtime.direct import __main__ as command
-from hlograph.runtime.direct import object_code, self_test, verdict
+from hlograph.runtime.direct import blas, object_code, verdict
 from hlograph.runtime.direct.verdict import Verdict
 
 pytestmark = [
@@ -57,7 +56,7 @@ def place() -> Path:
 
 def run(code: str, seconds: float = 60) -> Verdict:
     """What becomes of a self-test that is this program."""
-    return command.judge([sys.executable, "-c", code], seconds)
+    return verdict.judge([sys.executable, "-c", code], seconds)
 
 
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +171,8 @@ def test_another_folder_where_the_cache_cannot_be_written_to(
     cache.rmdir()
     cache.write_text("in the way")
     runs: list[Any] = []
-    monkeypatch.setattr(command, "judge", lambda arguments: runs.append(arguments) or GOOD)
-    assert command.supervise() == command.supervise() == verdict.read() == GOOD
+    monkeypatch.setattr(verdict, "judge", lambda arguments: runs.append(arguments) or GOOD)
+    assert verdict.supervise() == verdict.supervise() == verdict.read() == GOOD
     assert place().is_relative_to(tmp_path / "temporary" / f"hlograph-{os.geteuid()}")
     assert len(runs) == 1
     (tmp_path / "temporary").chmod(0o777)  # without the sticky bit
@@ -202,8 +201,8 @@ def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, mon
         verdict.store(GOOD)
         assert place().is_relative_to(tmp_path / "temporary")
     monkeypatch.setattr(os, "replace", lambda *names: full(cache))
-    monkeypatch.setattr(command, "judge", lambda arguments: GOOD)
-    assert command.supervise(again=True) == GOOD
+    monkeypatch.setattr(verdict, "judge", lambda arguments: GOOD)
+    assert verdict.supervise(again=True) == GOOD
     assert not list(place().parent.iterdir())
 
 
@@ -221,7 +220,7 @@ PRINTS = "import os, sys, time, signal\nprint('loop: direct\\nthreads', end='', 
         ("os.kill(os.getpid(), signal.SIGKILL)", False, False, "died of SIGKILL in: threads"),
         ("time.sleep(60)", False, False, "hung for 1 s in: threads"),
         ("os.fork() or time.sleep(60); print()", True, True, "threads"),
-        (f"print('\\nloop gives other bits'); sys.exit({self_test.FAILED})", False, True, "failed: loop gives other"),
+        (f"print('\\nloop gives other bits'); sys.exit({verdict.FAILED})", False, True, "failed: loop gives other"),
         ("raise OSError('no space')", False, False, "stopped in: threads"),
     ],
 )
@@ -255,14 +254,14 @@ def test_of_several_that_want_one_at_once_one_runs_it(tmp_path: Path) -> None:
     """Also where the first one is killed meanwhile."""
     code = f"""
 import sys, time
-from hlograph.runtime.direct import __main__ as command, verdict
+from hlograph.runtime.direct import verdict
 def judge(arguments):
     open({str(tmp_path / "runs")!r}, "a").write("x")
     print("runs", flush=True); input()
     return verdict.Verdict(True, "all passed")
-command.judge = judge
+verdict.judge = judge
 print("ready", flush=True); input()
-print(command.supervise().reason)
+print(verdict.supervise().reason)
 """
     command = [sys.executable, "-c", code]
     three = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -372,7 +371,8 @@ def test_without_direct_calls(case: str, monkeypatch: pytest.MonkeyPatch, reques
     request.addfinalizer(verdict.unsupported.cache_clear)
     verdict.unsupported.cache_clear()
     (monkeypatch.setitem if owner is os.environ else monkeypatch.setattr)(owner, name, value)
-    monkeypatch.setattr(object_code, "binding", lambda: pytest.fail("code is loaded"))
+    for module in (object_code, blas):
+        monkeypatch.setattr(module, "binding", lambda: pytest.fail("code is loaded"))
     for used in ("read", "place", "_ask"):
         monkeypatch.setattr(verdict, used, lambda: pytest.fail("nobody asks"))
     for cpu in ("auto", "direct"):
