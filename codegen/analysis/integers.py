@@ -22,46 +22,35 @@ _OPS, _ELEMENTS = 48, 1 << 21
 
 
 def known(value: ir.Value) -> Array | None:
-    """The array of a value that no argument has a part in; None where it is not known, or not cheaply."""
-    unknown: set[int] = remembered("unknown integers", set)
-    return _Evaluation(unknown).value(value)
-
-
-class _Evaluation:
-    """One question: how many ops are still looked at, and what is known of those that were.
+    """The array of a value that no argument has a part in; None where it is not known, or not cheaply.
 
     What is found to be unknown is remembered (as hashes, not as values) for the questions to come in the same run.
     """
+    unknown: set[int] = remembered("unknown integers", set)
+    found: dict[ir.Value, Array] = {}
+    left = _OPS  # ops that are still looked at
 
-    def __init__(self, unknown: set[int]) -> None:
-        self._left = _OPS
-        self._unknown = unknown
-        self._found: dict[ir.Value, Array] = {}
-
-    def value(self, value: ir.Value) -> Array | None:
-        if value in self._found:
-            return self._found[value]
-        if hash(value) in self._unknown:
-            return None
-        self._left -= 1
+    def array_of(value: ir.Value) -> Array | None:
+        nonlocal left
+        if value in found or hash(value) in unknown:
+            return found.get(value)
+        left -= 1
         op = owner(value)
-        result = None
-        if op is not None and self._left >= 0 and _is_small(value):
-            result = self._op(op)
-        if result is None:
-            self._unknown.add(hash(value))
-        else:
-            self._found[value] = result
-        return result
+        operands: list[Array] = []
+        if op is not None and left >= 0 and _is_small(value) and evaluate.is_known(op):
+            for operand in op.operands:
+                array = array_of(operand)
+                if array is None:
+                    break
+                operands.append(array)
+            made = evaluate.result_of(op, operands) if len(operands) == len(op.operands) else None
+            if made is not None:
+                found[value] = made
+                return made
+        unknown.add(hash(value))
+        return None
 
-    def _op(self, op: ir.Operation) -> Array | None:
-        operands = []
-        for operand in op.operands if evaluate.is_known(op) else ():
-            found = self.value(operand)
-            if found is None:
-                return None
-            operands.append(found)
-        return evaluate.result_of(op, operands)
+    return array_of(value)
 
 
 def _is_small(value: ir.Value) -> bool:

@@ -39,36 +39,19 @@ def unproven_note() -> str:
     )
 
 
-def enable_x64(new_value: bool) -> AbstractContextManager[Any]:
-    """A context in which this thread's JAX calls see 64-bit types (or not); the global flag stays as it is."""
-    import jax
-
-    if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(new_value)
-    from jax import experimental
-
-    context: Any = experimental
-    return context.enable_x64(new_value)
-
-
-class _ConfigFlag:
-    """The x64 mode of this thread, in JAX releases whose `jax.enable_x64` is no state object."""
-
-    @property
-    def value(self) -> bool:
-        """Whether JAX sees 64-bit types now."""
-        import jax
-
-        config: Any = jax.config
-        return bool(config.jax_enable_x64)
-
-
+@functools.cache
 def x64_flag() -> Any:
     """An object whose `value` says whether this thread's JAX sees 64-bit types now; read in every call (30 ns)."""
     import jax
+    from jax._src import config
 
-    state = getattr(jax, "enable_x64", None)
-    return state if isinstance(getattr(state, "value", None), bool) else _ConfigFlag()
+    return getattr(jax, "enable_x64", config.enable_x64)  # the same, public since JAX 0.8
+
+
+def enable_x64(new_value: bool) -> AbstractContextManager[Any]:
+    """A context in which this thread's JAX calls see 64-bit types (or not); the global flag stays as it is."""
+    context: AbstractContextManager[Any] = x64_flag()(new_value)
+    return context
 
 
 def inconclusive_error() -> type[Exception]:
@@ -234,9 +217,7 @@ def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
     Where JAX's state object offers it, the state is swapped directly, as its context manager does: 0.1 us in place of
     0.5 us in every call from a thread without x64 mode.
     """
-    import jax
-
-    state: Any = getattr(jax, "enable_x64", None)
+    state = x64_flag()
     swap, restore = getattr(state, "swap_local", None), getattr(state, "set_local", None)
     plain = getattr(state, "_update_thread_local_hook", "unknown") is None
     if swap is None or restore is None or not plain:

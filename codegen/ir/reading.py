@@ -24,19 +24,8 @@ from .values import main_function, owner
 _ARITHMETIC = frozenset(
     f"stablehlo.{name}"
     for name in (
-        *(
-            "add",
-            "and",
-            "broadcast_in_dim",
-            "compare",
-            "concatenate",
-            "convert",
-            "divide",
-            "floor",
-            "maximum",
-            "minimum",
-        ),
-        *("multiply", "negate", "not", "or", "remainder", "reshape", "select", "sign", "slice", "subtract"),
+        *("add", "and", "broadcast_in_dim", "compare", "concatenate", "convert", "divide", "floor", "maximum"),
+        *("minimum", "multiply", "negate", "not", "or", "remainder", "reshape", "select", "sign", "slice", "subtract"),
     )
 )
 _NAME = re.compile(r"[A-Za-z_$.-][\w$.-]*")
