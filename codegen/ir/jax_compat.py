@@ -56,14 +56,9 @@ def enable_x64(new_value: bool) -> AbstractContextManager[Any]:
 
 def inconclusive_error() -> type[Exception]:
     """What JAX raises where it cannot decide something of symbolic sizes."""
-    import jax
+    from jax._src import core
 
-    found: Any = getattr(jax.errors, "InconclusiveDimensionOperation", None)
-    if found is None:  # before JAX 0.8
-        from jax._src import core
-
-        found = core.InconclusiveDimensionOperation
-    return found
+    return core.InconclusiveDimensionOperation
 
 
 def has_clients() -> bool:
@@ -109,8 +104,7 @@ def keep_weakly(*types: type) -> None:
     """
     from jax._src import util
 
-    kept: Any = getattr(util, "weakref_cache_key_types", set())
-    kept.update(types)
+    util.weakref_cache_key_types.update(types)
 
 
 def size_primitive() -> Any:
@@ -141,10 +135,8 @@ def register_number(kind: type, as_array: Callable[[Any], Any], aval: Callable[[
 
 def trace_state() -> Any:
     """JAX's state in this thread: equal to another thread's where no transformation is under way in either."""
-    try:
-        from jax.extend.core import get_opaque_trace_state
-    except ImportError:  # JAX 0.7
-        from jax._src.core import get_opaque_trace_state
+    from jax._src.core import get_opaque_trace_state
+
     return get_opaque_trace_state(convention="nnx")
 
 
@@ -271,8 +263,7 @@ def _on_mesh(ndim: int) -> dict[str, Any]:
     import jax
     from jax._src import core
 
-    mesh: Any = getattr(jax.sharding, "get_abstract_mesh", lambda: None)()
-    if mesh is None or mesh.empty or not hasattr(core, "get_cur_mesh_sharding"):
+    if jax.sharding.get_abstract_mesh().empty:
         return {}
     return {"sharding": core.get_cur_mesh_sharding(jax.sharding.PartitionSpec(*[None] * ndim))}
 
