@@ -133,7 +133,7 @@ def _names() -> Iterator[Name]:
         "calls without x64 mode take 0.4 us more",
         lambda found: found is None,
     )
-    yield Name(("jax:enable_x64.value",), f"{compat} x64_flag", "each call asks `jax.config`, 0.2 us")
+    yield Name(("jax:enable_x64.value", "jax._src.config:enable_x64.value"), f"{compat} x64_flag", _ALL)
     yield Name(
         ("jax.errors:InconclusiveDimensionOperation", "jax._src.core:InconclusiveDimensionOperation"),
         f"{compat} inconclusive_error",

@@ -56,9 +56,11 @@ def enable_x64(new_value: bool) -> AbstractContextManager[Any]:
 
 def inconclusive_error() -> type[Exception]:
     """What JAX raises where it cannot decide something of symbolic sizes."""
+    import jax
     from jax._src import core
 
-    return core.InconclusiveDimensionOperation
+    # Public since JAX 0.11.
+    return getattr(jax.errors, "InconclusiveDimensionOperation", None) or core.InconclusiveDimensionOperation
 
 
 def has_clients() -> bool:
@@ -104,7 +106,8 @@ def keep_weakly(*types: type) -> None:
     """
     from jax._src import util
 
-    util.weakref_cache_key_types.update(types)
+    kept: Any = getattr(util, "weakref_cache_key_types", set())
+    kept.update(types)
 
 
 def size_primitive() -> Any:
@@ -135,8 +138,10 @@ def register_number(kind: type, as_array: Callable[[Any], Any], aval: Callable[[
 
 def trace_state() -> Any:
     """JAX's state in this thread: equal to another thread's where no transformation is under way in either."""
-    from jax._src.core import get_opaque_trace_state
-
+    try:
+        from jax.extend.core import get_opaque_trace_state
+    except ImportError:  # before JAX 0.11
+        from jax._src.core import get_opaque_trace_state
     return get_opaque_trace_state(convention="nnx")
 
 
