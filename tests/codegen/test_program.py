@@ -88,14 +88,10 @@ def test_locations_are_printed_on_request(program):
     assert "loc(" not in program.text
 
 
-def test_saving_to_an_unknown_suffix(program, tmp_path):
-    with pytest.raises(ArtifactError, match=r"\.mlirbc"):
-        program.save(tmp_path / "model.txt")
-
-
-def test_saving_to_a_missing_folder(program, tmp_path):
-    with pytest.raises(ArtifactError, match="cannot write"):
-        program.save(tmp_path / "nowhere" / "model.mlir")
+@pytest.mark.parametrize(("path", "message"), [("model.txt", r"\.mlirbc"), ("nowhere/model.mlir", "cannot write")])
+def test_where_nothing_can_be_saved(program, tmp_path, path, message):
+    with pytest.raises(ArtifactError, match=message):
+        program.save(tmp_path / path)
 
 
 def test_an_old_version(program, tmp_path):
@@ -137,22 +133,19 @@ def test_the_only_public_function_is_the_entry():
     assert program.signature.arguments[0].name == "arg0"
 
 
-def test_a_module_without_an_entry():
-    with pytest.raises(ArtifactError, match="no function @main"):
-        hlograph.Program.parse("module {}")
+ONE = "func.func @main(%x: tensor<{0}xi1> {{hlograph.dims = [{1}]}}) -> tensor<{0}xi1> {{ return %x : tensor<{0}xi1> }}"
+REFUSED = {
+    "no entry": ("module {}", "no function @main"),
+    "attributes that contradict the type": (ONE.format("3", '"n", "4"'), "declared as"),
+    "attributes that cannot be read": (ONE.format("?", '"n +"'), r"n \+"),
+    "an op of a newer StableHLO": (PLAIN.replace("stablehlo.add", "stablehlo.add_of_the_future"), "future"),
+}
 
 
-def test_attributes_that_contradict_the_type():
-    text = (
-        'func.func @main(%x: tensor<3xf32> {hlograph.dims = ["n", "4"]}) -> tensor<3xf32> { return %x : tensor<3xf32> }'
-    )
-    with pytest.raises(ArtifactError, match="declared as"):
-        hlograph.Program.parse(text)
-
-
-def test_attributes_that_cannot_be_read():
-    text = 'func.func @main(%x: tensor<?xf32> {hlograph.dims = ["n +"]}) -> tensor<?xf32> { return %x : tensor<?xf32> }'
-    with pytest.raises(ArtifactError, match=r"n \+"):
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_no_program(what):
+    text, message = REFUSED[what]
+    with pytest.raises(ArtifactError, match=message):
         hlograph.Program.parse(text)
 
 
@@ -190,11 +183,6 @@ def test_truncated(program, tmp_path, suffix, share, capfd):
     with pytest.raises(ArtifactError, match="cut"):
         hlograph.load(path)
     assert capfd.readouterr().err == ""
-
-
-def test_an_unknown_op_or_attribute_of_a_newer_stablehlo():
-    with pytest.raises(ArtifactError, match="future"):
-        hlograph.Program.parse(PLAIN.replace("stablehlo.add", "stablehlo.add_of_the_future"))
 
 
 # ---- looking -------------------------------------------------------------------------------------------------------

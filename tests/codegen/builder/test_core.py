@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from builds import Build
 
+from hlograph import Program
 from hlograph.codegen import builder as hlo
 from hlograph.codegen.builder import BOOL, INT64, SizeSource
-from hlograph.codegen.dims import symbol
+from hlograph.codegen.constraints import DimMismatch
+from hlograph.codegen.dims import maximum, symbol
 from hlograph.codegen.ir.bindings import ir
 from hlograph.errors import DataDependentSizeError
 
@@ -111,10 +113,7 @@ def test_size_arithmetic_follows_pythons_floor():
     exprs = [signed // 3, signed % 3, (N - 7) // 4, (N - 7) % 4, 5 // (N + 1), N // 3, N % 3]
     exprs += [N // signed, N % signed, (N - 7) // signed, (N - 7) % signed]
     results = [b.size(d) for d in exprs]
-    program_text = build.done(*results)
-    from hlograph import Program
-
-    program = Program.parse(program_text)
+    program = Program.parse(build.done(*results))
     for k_value in (-7, -3, -1, 0, 1, 8):
         found = [int(v) for v in program.compile()(np.zeros(5), np.array(k_value))]
         assert found[:7] == [k_value // 3, k_value % 3, -2 // 4, -2 % 4, 5 // 6, 5 // 3, 5 % 3]
@@ -137,15 +136,9 @@ def test_integer_scalars_stay_dimensions():
     (x,) = build.args
     n = x.builder.size(N)
     length = hlo.maximum_(hlo.subtract(hlo.multiply(n, 2), 3), 0)
-    assert x.builder.dim_of(length, "a size") == at_least_0(2 * N - 3)
+    assert x.builder.dim_of(length, "a size") == maximum(2 * N - 3, 0)
     text = build.done(hlo.exponential(x))
     assert "get_dimension_size" not in text, "shape arithmetic that nothing uses leaves no code"
-
-
-def at_least_0(dim):
-    from hlograph.codegen.dims import maximum
-
-    return maximum(dim, 0)
 
 
 def test_a_narrow_integer_is_no_size():
@@ -176,10 +169,7 @@ def test_checks_travel_out_of_branches():
     (chosen,) = hlo.if_(pred, guarded, lambda: [hlo.negate(x)])
     (check,) = build.builder.checks
     assert (check.exception, check.message) == ("ValueError", "not positive")
-    program_text = build.done(chosen, check.flag)
-    from hlograph import Program
-
-    program = Program.parse(program_text)
+    program = Program.parse(build.done(chosen, check.flag))
     for taken, sign, expected in [(True, 1, True), (True, -1, False), (False, -1, True)]:
         _, flag = program.compile()(np.array(taken), sign * np.ones(2))
         assert bool(flag) is expected
@@ -204,10 +194,7 @@ def test_case_takes_the_last_branch_out_of_range():
     build = Build(((), np.dtype(np.int32)), ((2,), F64))
     index, x = build.args
     branches = [lambda f=f: [hlo.multiply(x, f)] for f in (1.0, 10.0, 100.0)]
-    text = build.done(*hlo.case(index, branches))
-    from hlograph import Program
-
-    program = Program.parse(text)
+    program = Program.parse(build.done(*hlo.case(index, branches)))
     for i, factor in [(0, 1.0), (1, 10.0), (2, 100.0), (7, 100.0), (-1, 100.0)]:
         np.testing.assert_array_equal(program.compile()(np.int32(i), np.ones(2)), np.full(2, factor))
 
@@ -237,8 +224,6 @@ def test_sort_puts_nan_last_and_is_stable():
 
 
 def test_a_mismatch_of_static_sizes_is_refused():
-    from hlograph.codegen.constraints import DimMismatch
-
     build = Build(((3,), F64), ((4,), F64))
     with pytest.raises(DimMismatch, match="3 == 4"):
         hlo.add(*build.args)
