@@ -74,11 +74,6 @@ def expm(a: Tensor) -> Tensor:
     return _squared(lu_solve(factors, permutation, even + odd), halvings)
 
 
-def _coefficients(degree: int) -> list[float]:
-    """Of the numerator, from the constant on, as whole numbers."""
-    return [factorial(2 * degree - k) // (factorial(k) * factorial(degree - k)) for k in range(degree + 1)]
-
-
 def _polynomial(powers: Sequence[Tensor], coefficients: Sequence[float]) -> Tensor:
     """The sum of matrices, each times a number."""
     terms = [x * float(c) for x, c in zip(powers, coefficients, strict=True)]
@@ -87,7 +82,7 @@ def _polynomial(powers: Sequence[Tensor], coefficients: Sequence[float]) -> Tens
 
 def _approximant(a: Tensor, degree: int) -> list[Tensor]:
     """U of odd powers and V of even ones, with which Padé's approximant of a degree is (V - U)^-1 (V + U)."""
-    b = _coefficients(degree)
+    b = [factorial(2 * degree - k) // (factorial(k) * factorial(degree - k)) for k in range(degree + 1)]
     powers = [identity_like(a), matmul(a, a)]
     while len(powers) < (4 if degree == 13 else degree // 2 + 1):
         powers.append(matmul(powers[-1], powers[1]))
@@ -286,7 +281,7 @@ def tridiagonal_solve(
         else:
             upper = select(stays, first, second)
             lower = select(stays, second, first) - factor * upper
-        return [_put_row(_put_row(x, here, upper), after, lower)]
+        return [_put(_put(x, here, upper, -2), after, lower, -2)]
 
     def substitute(k: Tensor, x: Tensor) -> list[Tensor]:
         """Row k of the inverse of U, from the last one up; or of its transpose, from the first one down."""
@@ -297,18 +292,13 @@ def tridiagonal_solve(
             place = k - distance if transposed else k + distance
             factor = over_batch(at(diagonal, place if transposed else k), side)
             side = side - factor * pick(x, compare("EQ", rows, place), -2)
-        return [_put_row(x, here, side / over_batch(at(main, k), side))]
+        return [_put(x, here, side / over_batch(at(main, k), side), -2)]
 
     if transposed:
         return steps(size - 1, steps(size, [b], substitute), exchange)[0]
     return steps(size, steps(size - 1, [b], exchange), substitute)[0]
 
 
-def _put(x: Tensor, here: Tensor, value: Tensor) -> Tensor:
-    """Vectors (..., n) with another value where the mask is."""
-    return select(here, spread(value, x, -1), x)
-
-
-def _put_row(x: Tensor, here: Tensor, value: Tensor) -> Tensor:
-    """Matrices (..., n, m) with another row where the mask is."""
-    return select(here, spread(value, x, -2), x)
+def _put(x: Tensor, here: Tensor, value: Tensor, axis: int = -1) -> Tensor:
+    """`x` with other numbers where the mask is, from what lacks an axis, counted from the end."""
+    return select(here, spread(value, x, axis), x)
