@@ -253,42 +253,23 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
         builder = ctx.builder
         starts = [builder.size(w.start) if w.index is None else hlo.convert(w.index, INT64) for w in windows]
         return hlo.dynamic_update_slice(x, y, starts)
-    return _write_strided(ctx, x, y, windows, increment=increment)
+    indexed = [w.index is not None for w in windows]
+    if any(indexed):  # first in what is at these indices, which is then written as a whole
+        rest = [w if flag else Window(0, size) for w, flag, size in zip(windows, indexed, x.dims, strict=True)]
+        inside = [Window(0, 1) if flag else w for w, flag in zip(windows, indexed, strict=True)]
+        region = write_windows(ctx, read_windows(ctx, x, rest), y, inside, increment=increment)
+        return write_windows(ctx, x, region, rest, increment=False)
 
-
-def _write_strided(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
-    """Through padding: `y` spread to the places that the windows select, and a mask of these places."""
-    indexed = any(w.index is not None for w in windows)
-    zero = ctx.constant(0, x.dtype)
-    low: list[Dim] = []
-    high: list[Dim] = []
-    gaps: list[int] = []
-    masks: list[Tensor] = []
-    for axis, (w, size) in enumerate(zip(windows, x.dims, strict=True)):
-        step = w.step
-        assert isinstance(step, int)
-        span = w.length if step == 1 else maximum((w.length - 1) * step + 1, 0)
-        if w.index is not None:
-            low.append(0)
-            high.append(0)
-            gaps.append(0)
-            hit = hlo.compare("EQ", hlo.iota(ctx.builder, (size,), 0, INT64), hlo.convert(w.index, INT64))
-            masks.append(hlo.broadcast_in_dim(hit, x.dims, (axis,)))
-            continue
+    low, high, gaps = [], [], []
+    for w, size in zip(windows, x.dims, strict=True):
+        assert isinstance(w.step, int)
+        span = w.length if w.step == 1 else maximum((w.length - 1) * w.step + 1, 0)
         low.append(w.start)
         high.append(size - w.start - span)
-        gaps.append(step - 1)
-        if not w.covers(size):
-            offset = hlo.iota(ctx.builder, (size,), 0, INT64)
-            inside = []
-            if w.start != 0:
-                offset = hlo.subtract(offset, ctx.builder.size(w.start))
-                inside.append(hlo.compare("GE", offset, hlo.full_like(offset, 0)))
-            if w.start + span != size:
-                inside.append(hlo.compare("LT", offset, ctx.builder.size(span)))
-            if step != 1:
-                inside.append(hlo.compare("EQ", hlo.remainder(offset, hlo.full_like(offset, step)), 0))
-            masks.append(hlo.broadcast_in_dim(hlo.all_true(inside), x.dims, (axis,)))
-    spread = hlo.pad(y, zero, low, high, gaps)
-    spread = hlo.broadcast_in_dim(spread, x.dims, range(x.ndim)) if indexed else hlo.with_dims(spread, x.dims)
-    return hlo.select(hlo.all_true(masks), hlo.add(x, spread) if increment else spread, x)
+        gaps.append(w.step - 1)
+
+    def spread(values: Tensor) -> Tensor:
+        return hlo.with_dims(hlo.pad(values, ctx.constant(0, values.dtype), low, high, gaps), x.dims)
+
+    there, new = spread(hlo.full(ctx.builder, ctx.constant(True), y.dims)), spread(y)
+    return hlo.select(there, hlo.add(x, new) if increment else new, x)
