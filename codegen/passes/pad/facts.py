@@ -9,6 +9,7 @@ that every implementation gives exactly (`exp(0) = 1`). `0 * x` is zero only whe
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
@@ -101,10 +102,7 @@ def join(a: Fact, b: Fact) -> Fact:
 
 def join_all(facts: Sequence[Fact]) -> Fact:
     """The join of one or more facts."""
-    result = facts[0]
-    for fact in facts[1:]:
-        result = join(result, fact)
-    return result
+    return functools.reduce(join, facts)
 
 
 # ---- elementwise ops -------------------------------------------------------------------------------------------------

@@ -241,16 +241,13 @@ def propagate(
     if name == "stablehlo.convert":
         known = found[0]
     elif name in ("stablehlo.add", "stablehlo.subtract"):
-        (a, b), (x, y) = found, operands
-        left, right = _size(x), _size(y)
-        if name == "stablehlo.add" and a is not None and right is not None:
-            known = Range(a.low + right, a.high + right)
-        elif name == "stablehlo.add" and b is not None and left is not None:
-            known = Range(left + b.low, left + b.high)
-        elif name == "stablehlo.subtract" and a is not None and right is not None:
-            known = Range(a.low - right, a.high - right)
-        elif name == "stablehlo.subtract" and b is not None and left is not None:
-            known = Range(left - b.high, left - b.low)
+        (a, b), (left, right) = found, map(_size, operands)
+        sign = 1 if name == "stablehlo.add" else -1
+        if a is not None and right is not None:
+            known = Range(a.low + sign * right, a.high + sign * right)
+        elif b is not None and left is not None:
+            low, high = (b.low, b.high) if sign == 1 else (b.high, b.low)
+            known = Range(left + sign * low, left + sign * high)
     if known is not None and exact((known.low, known.high), result.dtype):
         ranges[result.uid] = known
 
