@@ -16,7 +16,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping
-from operator import add, floordiv, index, mod, mul
+from operator import add, attrgetter, floordiv, index, mod, mul
 from typing import Any, NoReturn, TypeAlias, TypeVar, cast, final
 from weakref import WeakValueDictionary
 
@@ -246,7 +246,7 @@ def _product(a: SymbolicDim, b: SymbolicDim) -> Dim:
     product: dict[Monomial, int] = {}
     for left, c in a.terms:
         for right, k in b.terms:
-            both = tuple(sorted(left + right, key=_atom_key)) if left and right else left or right
+            both = tuple(sorted(left + right, key=attrgetter("key"))) if left and right else left or right
             product[both] = product.get(both, 0) + c * k
     return settled(collect(product))
 
@@ -268,10 +268,6 @@ def known(dim: SymbolicDim) -> Dim:
     first = dim.values[0]
     constant = first is not None and set(dim.values) == {first} and rules["equal"](dim, first)
     return cast(int, first) if constant else dim
-
-
-def _atom_key(atom: Atom) -> tuple[bool, str, int]:
-    return atom.key
 
 
 def _order(term: tuple[Monomial, int]) -> tuple[int, list[tuple[bool, str, int]]]:

@@ -75,7 +75,7 @@ def cheapest(values: Mapping[Node, Value[Node]], needed: Sequence[Node]) -> Choi
     for node in needed:
         network.add(2 * numbers[node] + 1, sink, FOREVER)
     price = network.fill(source, sink)
-    later = network.reaching(sink)
+    later = network.reached(sink, backwards=1)  # what could still go to the sink
     kept = frozenset(n for n, k in numbers.items() if 2 * k + 1 in later and 2 * k not in later)
     return Choice(kept, frozenset(n for n, k in numbers.items() if 2 * k in later), price)
 
@@ -97,7 +97,7 @@ class _Network:
     def fill(self, source: int, sink: int) -> int:
         """Lets through as much as can be; returns how much."""
         total = 0
-        while sink in (came := self._reached(source, sink)):
+        while sink in (came := self.reached(source, sink)):
             path, vertex = [], sink
             while vertex != source:
                 path.append(came[vertex])
@@ -109,11 +109,7 @@ class _Network:
             total += amount
         return total
 
-    def reaching(self, sink: int) -> set[int]:
-        """The vertices from which something could still go to the sink."""
-        return set(self._reached(sink, backwards=1))
-
-    def _reached(self, start: int, end: int | None = None, backwards: int = 0) -> dict[int, int]:
+    def reached(self, start: int, end: int | None = None, backwards: int = 0) -> dict[int, int]:
         """The vertices to which something could go from another (or from which to it), each with the last edge."""
         came, queue = {start: -1}, deque([start])
         while queue and end not in came:

@@ -184,16 +184,12 @@ def large_value(operation: ir.Operation) -> Array | None:
     dtype, shape = numpy_dtype(kind.element_type), tuple(kind.shape)
     text = str(operation.get_asm(large_elements_limit=None))
     start = text.find('dense<"0x')
-    if start < 0 or (dtype.kind == "V" and _bits(str(kind.element_type)) < 8):
+    narrow = dtype.kind == "V" and int(re.findall(r"\d+", str(kind.element_type))[0]) < 8  # i4, f4E2M1FN
+    if start < 0 or narrow:
         return None
     start += len('dense<"0x')
     data = np.frombuffer(bytes.fromhex(text[start : text.index('"', start)]), dtype)
     return data.reshape(shape) if data.size == math.prod(shape) else None
-
-
-def _bits(element: str) -> int:
-    """Of an element type's name, the number of bits: 4 of `i4` and `f4E2M1FN`."""
-    return int(re.findall(r"\d+", element)[0])
 
 
 def _complex_splat(text: str) -> np.ndarray[Any, Any] | None:

@@ -315,9 +315,11 @@ def demanded(block: ir.Block, summed: Collection[int]) -> set[ir.Value]:
         if value in found or (not places <= set(summed) and last in users(value)):
             continue
         op = owner(value)
-        if op is None or op.block != block or not all(user == last or _sums(user, found) for user in users(value)):
+        others = [user for user in users(value) if user != last]
+        if op is None or op.block != block or not all(len(x.results) == 1 and x.results[0] in found for x in others):
             continue
-        if op.name in _LINEAR or _widens(op):
+        widens = op.name == "stablehlo.convert" and all(dtype_of(x).kind == "f" for x in (op.operands[0], value))
+        if op.name in _LINEAR or widens:
             found.add(value)
             stack.extend(x for x in op.operands if dtype_of(x).kind in "fc")
         elif op.name == "stablehlo.while":
@@ -325,17 +327,6 @@ def demanded(block: ir.Block, summed: Collection[int]) -> set[ir.Value]:
             if only_grows(op, place):
                 found.add(value)
     return found
-
-
-def _sums(op: ir.Operation, found: set[ir.Value]) -> bool:
-    return len(op.results) == 1 and op.results[0] in found
-
-
-def _widens(op: ir.Operation) -> bool:
-    """Whether an op converts floats to other floats."""
-    return op.name == "stablehlo.convert" and all(
-        dtype_of(value).kind == "f" for value in (op.operands[0], op.results[0])
-    )
 
 
 def only_grows(loop: ir.Operation, place: int) -> bool:

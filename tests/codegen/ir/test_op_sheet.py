@@ -197,14 +197,6 @@ def test_a_leading_axis(case: str) -> None:
     np.testing.assert_allclose(found, np.stack(wanted), rtol=1e-13)
 
 
-def test_dimension_numbers_have_no_leading_axis() -> None:
-    for case in ("dot_general", "dynamic_gather", "gather"):
-        module, op = parsed(case)
-        assert module.operation.verify()
-        with pytest.raises(KeyError, match=case):
-            leading(op, 3)
-
-
 @pytest.mark.parametrize(("case", "axis"), [("slice", 0), ("slice", 2), ("dynamic_slice", 2), ("transpose", 0)])
 def test_a_part_of_an_axis(case: str, axis: int) -> None:
     module, op = parsed(case)
