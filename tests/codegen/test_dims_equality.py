@@ -1,4 +1,4 @@
-"""Random dimensions, and long ones, against Python's integers: those that mean the same compare equal, and no others."""
+"""Random dimensions, and long ones, against Python's integers: those that mean the same compare equal, no others do."""
 
 from __future__ import annotations
 
