@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from hlograph import Program
 from hlograph.codegen.ir.bindings import run_pipeline
 from hlograph.codegen.ir.functions import inline_calls
 from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.passes import recompute_saved, work_into_loops
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.program import Program
+from hlograph.passes import Report
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from hlograph import Program
 from hlograph.codegen import dims as dimension
 from hlograph.codegen.errors import PassError, UnsupportedGraphError
 from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.ir.values import numpy_dtype, walk
-from hlograph.codegen.program import Program
 from hlograph.runtime.transforms.callee import StaticModule
 from hlograph.runtime.transforms.primitive import call
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from property.evaluation import check
 
-from hlograph.codegen.errors import PassError
-from hlograph.codegen.program import Program
+from hlograph import Program
+from hlograph.errors import PassError
 
 
 def agree(text: str, bounds: Mapping[str, int], *calls: tuple[Mapping[str, int], Sequence[Any]]) -> None:

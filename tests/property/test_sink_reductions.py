@@ -18,8 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
 
+from hlograph import Program
 from hlograph.codegen.passes.optimize import ON_LOOPS, exact
-from hlograph.codegen.program import Program
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.errors import PassError
+from hlograph import Program
 from hlograph.codegen.passes.batch import batch
-from hlograph.codegen.program import Program
+from hlograph.errors import PassError
 
 RNG = np.random.default_rng(3)
 ROWS = 3

@@ -14,10 +14,10 @@ from jax import lax
 from rewritten_runs import as_arrays, close
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.passes import cpu_regions
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.program import Program
 from hlograph.errors import PassError
+from hlograph.passes import Report
 
 REGIONS = hlograph.CpuOptions(forms=False, math=False)
 X = np.linspace(-1.5, 2.0, 8)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rewritten_runs import as_arrays, check, close, rewritten
 
-from hlograph.codegen.program import Program
+from hlograph import Program
 
 
 def tensor(shape, kind: str = "f64") -> str:

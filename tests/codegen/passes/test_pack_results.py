@@ -9,9 +9,9 @@ import pytest
 from rewritten_runs import as_arrays
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.passes.pack_results import SMALL, PackedResult, pack_results
-from hlograph.codegen.program import Program
 
 LARGE = SMALL // 8 + 1
 

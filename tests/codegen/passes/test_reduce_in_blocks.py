@@ -13,8 +13,8 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.program import Program
+from hlograph import Program
+from hlograph.passes import Report
 
 # 67 rows of 61 columns, in blocks that leave some over.
 ROWS, COLUMNS, WIDTH = 67, 61, 2

@@ -8,7 +8,7 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.program import Program
+from hlograph import Program
 from hlograph.errors import PassError
 
 

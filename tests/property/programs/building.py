@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hlograph import Program
 from hlograph.codegen import dims as dimension
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.builder import Builder
@@ -17,7 +18,6 @@ from hlograph.codegen.dims import Dim, maximum, minimum
 from hlograph.codegen.errors import PaddingError
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import verify
-from hlograph.codegen.program import Program
 from hlograph.codegen.signature import Argument, Result, Signature
 
 from .maker import KINDS, NESTING, Maker

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from jax import lax
 
+from hlograph import Program
 from hlograph.codegen.ir.bindings import run_pipeline
 from hlograph.codegen.ir.functions import inline_calls
 from hlograph.codegen.passes.roll_loops import cost
-from hlograph.codegen.program import Program
 
 
 @pytest.fixture(autouse=True)

@@ -15,10 +15,10 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen import passes
 from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.passes import roll_loops
-from hlograph.codegen.program import Program
 from hlograph.errors import PassError
 
 RNG = np.random.default_rng(0)

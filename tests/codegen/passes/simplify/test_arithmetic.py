@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rewritten_runs import as_arrays, check, rewritten
 
-from hlograph.codegen.program import Program
+from hlograph import Program
 
 SPECIAL = [-0.0, 0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.5, -3.5, 1e-30, -1e-30, 1e30, 7e-9]
 

@@ -17,8 +17,8 @@ from jax import lax
 from padded_runs import check_padded, grid, nasty
 
 import hlograph
-from hlograph.codegen.passes.report import Report
-from hlograph.codegen.program import Program
+from hlograph import Program
+from hlograph.passes import Report
 
 SIZES = {"t": 6, "b": 4}
 DIMS = [("t", 3, 2), ("t", "b", 2)]

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 from jax import lax
 
+from hlograph import Program
 from hlograph.codegen import passes
 from hlograph.codegen.ir.values import walk
 from hlograph.codegen.passes.optimize import exact
-from hlograph.codegen.passes.report import Report
 from hlograph.codegen.passes.sink_reductions import two_passes
-from hlograph.codegen.program import Program
 from hlograph.errors import PassError
+from hlograph.passes import Report
 
 STEPS = 6
 STATE = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)

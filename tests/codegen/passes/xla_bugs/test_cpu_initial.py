@@ -11,8 +11,8 @@ import pytest
 from jax import lax
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.passes.xla_bugs.cpu_initial import SIZE
-from hlograph.codegen.program import Program
 
 
 def lowered(body, initial, x):

@@ -14,9 +14,9 @@ import pytest
 from jax import lax
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes.xla_bugs.cpu_nan import ELEMENTS
-from hlograph.codegen.program import Program
 
 SHAPES = [((7,), None), ((4096,), None), ((5000,), 0), ((64, 64), None), ((64, 64), 0), ((3, 5000), 1)]
 NAMES = ["max", "min", "ptp"]

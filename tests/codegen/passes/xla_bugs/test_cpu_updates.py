@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.codegen.program import Program
 
 
 def test_a_barrier_stands_before_the_reshape_alone():

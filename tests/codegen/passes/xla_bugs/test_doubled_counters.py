@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.program import Program
+from hlograph import Program
 
 # What is added to %i, and the same in Python.
 STEPS = {
