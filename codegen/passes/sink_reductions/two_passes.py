@@ -17,9 +17,8 @@ import numpy as np
 from ...dims import Dim
 from ...ir import ops
 from ...ir.bindings import ir, stablehlo
-from ...ir.kinds import reduction
+from ...ir.kinds import monoid_of
 from ...ir.op_sheet import form_of
-from ...ir.refused import Refused
 from ...ir.values import constant, dtype_of, integers, is_constant, owner, static_shape, unspread
 from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ..stepwise import Accumulation, Lifted, Node, Progress
@@ -210,30 +209,24 @@ def _further(difference: Difference, op: ir.Operation, kind: str) -> Difference:
 
 def _summed(op: ir.Operation, kind: str, region: Region) -> Difference | None:
     """The differences of which an op is the sum over the steps (and perhaps other axes)."""
-    differences, lifted = region.differences, region.lifted
-    if op.name != "stablehlo.reduce" or len(op.results) != 1 or op.operands[0] not in differences:
+    found = region.differences.get(op.operands[0]) if _reduces(op, "add") else None
+    if found is None or found.kind != kind or not is_constant(op.operands[1], 0):
         return None
-    found = differences[op.operands[0]]
-    try:
-        if reduction(op) != "stablehlo.add":
-            return None
-    except Refused:
-        return None
-    over_steps = lifted[found.value].axis in integers(op, "dimensions")
-    return found if found.kind == kind and over_steps and is_constant(op.operands[1], 0) else None
+    return found if region.lifted[found.value].axis in integers(op, "dimensions") else None
 
 
-def _reduces(value: ir.Value, of: Difference, like: ir.Operation, name: str, region: Region) -> bool:
-    """Whether a value is the reduction of the same elements over the same axes."""
-    op = owner(value)
-    if op is None or op.name != "stablehlo.reduce" or len(op.results) != 1:
+def _reduces(op: ir.Operation | None, monoid: str) -> bool:
+    """Whether an op is the reduction of one array by this."""
+    reduces = op is not None and op.name == "stablehlo.reduce" and len(op.results) == 1
+    return op is not None and reduces and monoid_of(op.regions[0].blocks[0]) == monoid
+
+
+def _meets(found: Difference, sum_op: ir.Operation, reduced: ir.Value, monoid: str, region: Region) -> bool:
+    """Whether a value is the reduction of the same elements over the same axes, and each meets what it went into."""
+    op = owner(reduced)
+    if op is None or not _reduces(op, monoid) or region.root(op.operands[0]) != region.root(found.value):
         return False
-    if region.root(op.operands[0]) != region.root(of.value):
-        return False
-    try:
-        return reduction(op) == name and integers(op, "dimensions") == integers(like, "dimensions")
-    except Refused:
-        return False
+    return integers(op, "dimensions") == integers(sum_op, "dimensions") and _spread_alike(found, sum_op, reduced)
 
 
 def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) -> bool:
@@ -259,32 +252,20 @@ def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) ->
 def deviations(op: ir.Operation, region: Region) -> SquaredDeviations | None:
     """A sum of squared differences from the mean of the same elements."""
     found = _summed(op, "square", region)
-    if found is None:
+    mean = None if found is None else owner(found.base)
+    if found is None or mean is None or mean.name not in ("stablehlo.divide", "stablehlo.multiply"):
         return None
-    mean = owner(found.base)
-    if mean is None or mean.name not in ("stablehlo.divide", "stablehlo.multiply"):
-        return None
-    total = unspread(mean.operands[0])
-    if not _is_share(mean, _count(op, found, region), region):
-        return None
-    if not _reduces(total, found, op, "stablehlo.add", region) or not _spread_alike(found, op, total):
-        return None
-    return SquaredDeviations(op, _node(op, found, region.lifted), mean=mean, passed=found.through)
-
-
-def _count(op: ir.Operation, found: Difference, region: Region) -> Dim:
-    """How many elements go into each result of a sum."""
     lifted, shape = region.lifted[found.value], static_shape(found.value)
     steps: Dim = region.loop.trip_count * lifted.width if region.loop.is_live else shape[lifted.axis]
-    return steps * prod(shape[axis] for axis in integers(op, "dimensions") if axis != lifted.axis)
-
-
-def _is_share(mean: ir.Operation, count: Dim, region: Region) -> bool:
-    """Whether an op divides by so many, or multiplies by what is 1 divided by it."""
+    count = steps * prod(shape[axis] for axis in integers(op, "dimensions") if axis != lifted.axis)
     if mean.name == "stablehlo.divide":
-        return region.loop.sizes.number(mean.operands[1]) == count
-    number = constant(mean.operands[1])
-    return number is not None and not number.ndim and bool(number) and 1 / float(number) == count
+        is_share = region.loop.sizes.number(mean.operands[1]) == count
+    else:
+        number = constant(mean.operands[1])
+        is_share = number is not None and not number.ndim and bool(number) and 1 / float(number) == count
+    if not is_share or not _meets(found, op, unspread(mean.operands[0]), "add", region):
+        return None
+    return SquaredDeviations(op, _node(found, region.lifted), mean=mean, passed=found.through)
 
 
 def exponentials(op: ir.Operation, region: Region) -> Exponentials | None:
@@ -303,15 +284,15 @@ def exponentials(op: ir.Operation, region: Region) -> Exponentials | None:
     if low is not None and low.name == "stablehlo.maximum":
         bounds = [value for value in low.operands if is_constant(value, float("-inf"))]
         base = next((unspread(value) for value in low.operands if value not in bounds), base) if bounds else base
-    if not _reduces(base, found, op, "stablehlo.maximum", region) or not _spread_alike(found, op, base):
-        return None
     start = owner(base)
-    if start is None or not is_constant(start.operands[1], float("-inf")):
+    if start is None or not _meets(found, op, base, "maximum", region):
         return None
-    return Exponentials(op, _node(op, found, region.lifted), guarded=guarded, passed=found.through)
+    if not is_constant(start.operands[1], float("-inf")):
+        return None
+    return Exponentials(op, _node(found, region.lifted), guarded=guarded, passed=found.through)
 
 
-def _node(op: ir.Operation, found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:
+def _node(found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:
     """The sum as if it were one of the elements themselves."""
     first = found.through[0]
     return Node(first, lifted[found.value], (lifted[found.value], None))
