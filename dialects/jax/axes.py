@@ -22,7 +22,7 @@ from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim, parse
 from ...codegen.errors import GraphError
 from ...codegen.inputs import fresh, root_base, unfolded
-from ...codegen.signature import Argument, Signature
+from ...codegen.signature import Argument
 from .scope import Scope, read_size
 
 Path = tuple[Any, ...]
@@ -135,12 +135,6 @@ def _spec(leaf: Any, axes: Sequence[Any] | None, path: str) -> jax.ShapeDtypeStr
 
 
 # ---- arguments of a program -----------------------------------------------------------------------------------
-
-
-def open_signature(arguments: Mapping[str, Any]) -> Signature:
-    """The signature of arguments alone, for specs as `name_axes` gives them: it says where sizes come from."""
-    described = tuple(describe_arguments(arguments))
-    return Signature(described, (), signatures.find_roots(described))
 
 
 def describe_arguments(specs: Mapping[str, Any]) -> list[Argument]:

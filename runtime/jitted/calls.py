@@ -1,7 +1,8 @@
 """Calls of a jitted function: its parameters, and arguments as leaves, as the program of a trace takes them.
 
 In: what a call is given. Out: the same without static arguments, as flat arguments with the place of each
-(`Parameters.describe`), and the sizes of the axes that have names.
+(`Parameters.describe`), and the sizes of the axes that have names; a plan for calls that look alike: how flat arguments
+become the program's, and its results the function's; and such a call lowered ahead of time.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from ...codegen.constraints import Constraint
 from ...codegen.dims import parse
 from ...codegen.ir.jax_compat import short_calls, x64_flag
 from ...codegen.ir.tidy import tidy
-from ...dialects.jax.axes import name_axes, open_signature
+from ...codegen.signature import Signature, find_roots
+from ...dialects.jax.axes import describe_arguments, name_axes
 from ...dialects.jax.module import bind, name_of, signature_of
 from ...dialects.jax.trace import Traced, is_key
 from ..calls.arguments import MISSING, find_sizes, shape_and_dtype
@@ -66,7 +68,11 @@ class Parameters:
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.names = tuple(name for name, parameter in self.signature.parameters.items() if parameter.kind in kinds)
         self.static = self._static_parameters(static_argnames, static_argnums)
-        self.dims = self._check_dims(dims)
+        self.dims = dict(dims)
+        self._check_names("dims", dims)
+        for name in dims:
+            if name in self.static:
+                raise ValueError(f"dims names {name!r}, which is static")
 
     def _static_parameters(self, names: Any, numbers: Any) -> frozenset[str]:
         found = {names} if isinstance(names, str) else set(names)
@@ -77,13 +83,6 @@ class Parameters:
             found.add(self.names[place])
         self._check_names("static_argnames", found)
         return frozenset(found)
-
-    def _check_dims(self, dims: Mapping[str, Any]) -> dict[str, Any]:
-        self._check_names("dims", dims)
-        for name in dims:
-            if name in self.static:
-                raise ValueError(f"dims names {name!r}, which is static")
-        return dict(dims)
 
     def _check_names(self, what: str, names: Any) -> None:
         parameters = self.signature.parameters
@@ -169,7 +168,9 @@ def sizes_of(call: Call, specs: Mapping[str, Any], leaves: Sequence[Any]) -> dic
     """
     if not is_named(specs):
         return {}
-    return find_sizes(open_signature(specs), [np.shape(leaves[place]) for place in leaves_of(call.places)])
+    described = tuple(describe_arguments(specs))
+    signature = Signature(described, (), find_roots(described))
+    return find_sizes(signature, [np.shape(leaves[place]) for place in leaves_of(call.places)])
 
 
 def leaves_of(arguments: Mapping[str, Any]) -> list[Any]:
