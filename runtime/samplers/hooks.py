@@ -230,13 +230,13 @@ class Workers:
         return self.context.Process(*args, **options)
 
 
-def checked(original: Any, is_ours: Any) -> Any:
+def _checked(original: Any) -> Any:
     """PyMC's choice of a context, which is never fork by default where functions of ours may need threads."""
 
     @wraps(original)
     def choose(mp_ctx: Any = None, *, mode: Any = None, quiet: bool = False) -> Any:
         context = original(mp_ctx, mode=mode, quiet=quiet)
-        if not is_ours(mode) or isinstance(context, Workers):
+        if not HOOKS.users or not is_ours(mode) or isinstance(context, Workers):
             return context
         if mp_ctx is None and context.get_start_method() == "fork":
             names = multiprocessing.get_all_start_methods()
@@ -380,10 +380,6 @@ def _is_guard(node: ast.AST, line: int) -> bool:
     ends = isinstance(last, ast.Return | ast.Raise) or getattr(called, "attr", getattr(called, "id", "")) in _ENDS
     end = node.end_lineno or node.lineno
     return bool(names & _GUARDS) and node.lineno <= line and (line <= end or ends)
-
-
-def _checked(original: Callable[..., Any]) -> Callable[..., Any]:
-    return checked(original, lambda mode: HOOKS.users > 0 and is_ours(mode))
 
 
 _CONTEXT = "_initialize_multiprocessing_context"
