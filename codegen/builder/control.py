@@ -327,7 +327,9 @@ def call(
         attributes: (name, MLIR text) pairs put on the function.
     """
     builder = operands[0].builder
-    operands = [_settled(x) for x in operands]
+    canonical = builder.constraints.canonical
+    # With integers for the sizes that turned out to be known, in their types too.
+    operands = [reshape(x, tuple(k if type(k := canonical(d)) is int else d for d in x.dims)) for x in operands]
     inner: dict[Dim, Dim] = {}
     sources: dict[str, tuple[int, int]] = {}
     types = []
@@ -336,7 +338,7 @@ def call(
         for axis, dim in enumerate(dims):
             if type(dim) is not int:
                 root = f"{name}.{len(inner)}"
-                dims[axis] = inner.setdefault(builder.constraints.canonical(dim), dimension.symbol(root))
+                dims[axis] = inner.setdefault(canonical(dim), dimension.symbol(root))
                 sources.setdefault(str(dims[axis]), (place, axis))
         types.append((tuple(dims), x.dtype))
     # Shape refinement gives a function one set of sizes, so other sizes take another function.
@@ -362,13 +364,6 @@ def call(
     sizes = {str(own): dim for dim, own in inner.items()}
     result_types = [(tuple(dimension.substitute(d, sizes) for d in dims), dtype) for dims, dtype in inner_types]
     return builder.create("func.call", operands, result_types, (("callee", f"@{symbol}"),))[1]
-
-
-def _settled(x: Tensor) -> Tensor:
-    """The tensor with integers for the sizes that turned out to be known, in its type too."""
-    known = [dim if type(dim) is int else x.builder.constraints.canonical(dim) for dim in x.dims]
-    dims = tuple(k if type(k) is int else dim for k, dim in zip(known, x.dims, strict=True))
-    return reshape(x, dims)
 
 
 def custom_call(

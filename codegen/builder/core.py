@@ -373,7 +373,8 @@ class Builder(Places):
             return self.emit_constant(tensor.literal)
         sizes = tensor.sizes
         assert sizes is not None, "a handle without a value is a constant or a size"
-        with self.at_sizes(_roots_of(sizes)):
+        dims = sizes if isinstance(sizes, tuple) else (sizes,)
+        with self.at_sizes({name for dim in dims for name in dimension.roots(dim)}):
             if isinstance(sizes, tuple):
                 parts = [self._emit_element(dim, tensor.dtype) for dim in sizes]
                 if len(parts) == 1:
@@ -578,9 +579,3 @@ class Builder(Places):
             outputs = [x.value.type for x in results]
             operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
         return operation
-
-
-def _roots_of(sizes: Sizes) -> Iterator[str]:
-    for dim in sizes if isinstance(sizes, tuple) else (sizes,):
-        if dim is not None and type(dim) is not int:
-            yield from dimension.roots(dim)

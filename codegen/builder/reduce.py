@@ -300,13 +300,6 @@ def cumulative(x: Tensor, axis: int, monoid: Monoid) -> Tensor:
             attributes,
             key=monoid,
         )[0]
-    return _dynamic_window(x, init, axis, size, monoid)
-
-
-def _dynamic_window(x: Tensor, init: Tensor, axis: int, size: Dim, monoid: Monoid) -> Tensor:
-    """`reduce_window` with a window as long as a symbolic axis, in the form that StableHLO's refinement knows."""
-    builder = x.builder
-    combine = MONOIDS[monoid]
     key = ("window", monoid, x.dtype)
     symbol = builder.functions.get(key)
     if symbol is None:
@@ -315,13 +308,13 @@ def _dynamic_window(x: Tensor, init: Tensor, axis: int, size: Dim, monoid: Monoi
             builder.finish([combine(a, b)])
     ones = builder.constant(np.ones(x.ndim, np.int64))
     reach = maximum(size, 1)  # no window is empty
-    window = builder.size_vector([reach if i == axis else 1 for i in range(x.ndim)])
+    extents = builder.size_vector([reach if i == axis else 1 for i in range(x.ndim)])
     amounts = [(reach - 1 if i == axis else 0, 0) for i in range(x.ndim)]
     padding = reshape(builder.size_vector([amount for pair in amounts for amount in pair]), (x.ndim, 2))
-    attributes = (
+    call = (
         ("call_target_name", '"stablehlo.dynamic_reduce_window"'),
         ("called_computations", f"[@{symbol}]"),
         ("api_version", "2 : i32"),
     )
-    operands = [x, init, window, ones, ones, ones, padding]
-    return builder.op("stablehlo.custom_call", operands, x.dims, x.dtype, attributes)
+    operands = [x, init, extents, ones, ones, ones, padding]
+    return builder.op("stablehlo.custom_call", operands, x.dims, x.dtype, call)
