@@ -7,54 +7,53 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from .dims_terms import Atom, Dim, Monomial, SymbolicDim, Terms, add_terms, constant_of, stages, terms_of
+from .dims_terms import Atom, Dim, Monomial, SymbolicDim, add_terms, constant_of, stages, terms_of
 
 Bound: TypeAlias = float  # an int of any size, or +-math.inf
 Interval: TypeAlias = tuple[Bound, Bound]
 
 _ELIMINATIONS = 4  # compound atoms that one bound may expand
 _LONGEST_ELIMINATION = 16  # terms of a sum in which they are expanded
+_KEPT = 1 << 14
+
+R = TypeVar("R")
 
 
 class _Intervals:
-    """Interval arithmetic with given intervals for some roots; without any, results are kept on the dims."""
+    """Interval arithmetic with given intervals for some roots; the last few thousand results are kept."""
 
-    __slots__ = ("atoms", "lows", "memo", "sizes")
+    __slots__ = ("known", "sizes")
 
     def __init__(self, sizes: Mapping[str, tuple[int | None, int | None]]) -> None:
         self.sizes = sizes
-        self.memo: dict[Terms, Interval] = {}  # as the next two only with sizes
-        self.atoms: dict[Atom, Interval] = {}
-        self.lows: dict[tuple[Terms, int], Bound] = {}
+        self.known: dict[object, Any] = {}  # of terms, of terms with eliminations, of atoms
+
+    def kept(self, key: object, make: Callable[..., R], *args: Any) -> R:
+        """What is kept under a key, or else is made now."""
+        try:
+            found: R = self.known[key]
+        except KeyError:
+            found = make(*args)
+            if len(self.known) > _KEPT:
+                self.known.clear()
+            self.known[key] = found
+        return found
 
     def interval(self, dim: Dim) -> Interval:
-        if isinstance(dim, int):
-            return dim, dim
-        found = self.memo.get(dim.terms) if self.sizes else dim.interval
-        if found is None:
-            for part in stages(dim):
-                self.atom(part)
-            found = self.lower(dim, _ELIMINATIONS), -self.lower(-dim, _ELIMINATIONS)
-            if self.sizes:
-                self.memo[dim.terms] = found
-            else:
-                dim.interval = found
-        return found
+        return (dim, dim) if isinstance(dim, int) else self.kept(dim.terms, self._interval, dim)
+
+    def _interval(self, dim: SymbolicDim) -> Interval:
+        for part in stages(dim):
+            self.atom(part)
+        return self.lower(dim, _ELIMINATIONS), -self.lower(-dim, _ELIMINATIONS)
 
     def lower(self, dim: Dim, eliminations: int) -> Bound:
         """A lower bound: of the terms one by one, or after replacing a compound atom by what bounds it."""
-        if isinstance(dim, int):
-            return dim
-        if not self.sizes:
-            return self._lower(dim, eliminations)
-        found = self.lows.get((dim.terms, eliminations))
-        if found is None:
-            found = self.lows[dim.terms, eliminations] = self._lower(dim, eliminations)
-        return found
+        return dim if isinstance(dim, int) else self.kept((dim.terms, eliminations), self._lower, dim, eliminations)
 
     def _lower(self, dim: SymbolicDim, eliminations: int) -> Bound:
         low: Bound = 0
@@ -103,12 +102,7 @@ class _Intervals:
         if atom.kind == "root":
             least, greatest = self.sizes.get(atom.name, (None if atom.signed else 0, None))
             return -math.inf if least is None else least, math.inf if greatest is None else greatest
-        if not self.sizes:
-            return self._compound(atom)
-        found = self.atoms.get(atom)
-        if found is None:
-            found = self.atoms[atom] = self._compound(atom)
-        return found
+        return self.kept(atom, self._compound, atom)
 
     def _compound(self, atom: Atom) -> Interval:
         intervals = list(map(self.interval, atom.args))

@@ -132,13 +132,12 @@ class SymbolicDim:
     depends on values alone.
     """
 
-    __slots__ = ("_hash", "_text", "_values", "interval", "reduced", "terms")
+    __slots__ = ("_hash", "_text", "_values", "reduced", "terms")
     __array_ufunc__ = None  # numpy integers then leave the operator to this class
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms  # sorted by _order, no zero coefficient, not the constant alone
-        self.reduced: Dim | None = None  # kept here by `rules["reduce"]`, as the next one by the default bounds
-        self.interval: tuple[float, float] | None = None
+        self.reduced: Dim | None = None  # kept here by `dims_functions.reduce`
         self._hash: int | None = None
         self._text: str | None = None
         self._values: Values | None = None
