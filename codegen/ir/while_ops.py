@@ -46,18 +46,13 @@ def counted(start: int, stop: int, step: int, carries: Sequence[ir.Value], body:
     """
     if start >= stop:
         return list(carries)
-    inits = [ops.index(start), *carries]
-    types = [value.type for value in inits]
-    loop = _make(inits)
 
     def turn(index: ir.Value, *values: ir.Value) -> Sequence[ir.Value]:
         following = body(index, list(values))
         return [stablehlo.add(index, ops.index(step)), *following]
 
-    ops.fill(loop.regions[0], types, lambda index, *_: [ops.compare("LT", index, ops.index(stop))])
-    ops.fill(loop.regions[1], types, turn)
-    made: list[ir.Value] = [*loop.results]
-    return made[1:]
+    inits = [ops.index(start), *carries]
+    return loop(inits, lambda index, *_: [ops.compare("LT", index, ops.index(stop))], turn)[1:]
 
 
 # ---- sums over steps ----------------------------------------------------------------------------------------------
