@@ -69,17 +69,7 @@ def show(program: Program, view: View, policy: Any, page: str | None, file: str)
 
 
 def _lower(program: Program, view: View, policy: Any) -> Lowered:
-    """The program lowered by JAX for the sizes, with its stages.
-
-    Raises:
-        click.UsageError: a size is missing.
-    """
-    missing = _missing(program, view.sizes, policy)
-    signature = program.signature
-    known = {root.name for root in signature.roots} | {count.name for count in signature.counts}
-    if missing and view.sizes.keys() <= known:  # `lower` says what is wrong with a name that no size has
-        options = " ".join(f"--size {name}=..." for name in missing)
-        raise click.UsageError(f"passes run where sizes are known; give {options}")
+    """The program lowered by JAX for the sizes, with its stages."""
     optimize: Any = view.passes or "default"
     if "none" in view.passes:
         if len(view.passes) > 1:
@@ -89,16 +79,6 @@ def _lower(program: Program, view: View, policy: Any) -> Lowered:
         lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=view.sizes)
         _ = lowered.stages
     return lowered
-
-
-def _missing(program: Program, sizes: Mapping[str, int], policy: Any) -> list[str]:
-    """Roots of which neither a size nor a bound is given, and which do not follow from others."""
-    from ..runtime.executables.policy import dependent_roots
-
-    if isinstance(policy, int):
-        return []
-    follows = dependent_roots(program.signature)
-    return [root.name for root in program.signature.roots if root.name not in sizes and root.name not in follows]
 
 
 def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:

@@ -142,7 +142,7 @@ def test_the_page(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--stages"], 2, "passes run where sizes are known; give --size n=..."),
+        (["--stages"], 1, "the size n is not known"),
         (["--stages", "--size", "m=4"], 1, "the program has no size 'm'"),
         (["--stages", "--size", "n"], 2, "what sizes are, as in 'n=100,m=3'"),
         (["--size", "n=4"], 2, "are for --stages"),
