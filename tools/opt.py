@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -78,9 +77,7 @@ def opt(
 
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
-    check_pass_names(passes)
     names = [name.partition(":")[0] for name in explained]
-    check_pass_names(names, "--explain")
     passes = [*passes, *(name for name in names if not _covered(name, passes))]
     if output is not None and split_input_file and not output.endswith(".mlir"):
         raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
@@ -91,7 +88,8 @@ def opt(
     programs, failures, reports = _run_passes(
         sections, passes, display_name(module), dims, trusted=trusted, detailed=bool(explained), alone=alone
     )
-    _explain(reports, explained)
+    if reports:
+        _explain(reports, explained)
     if not failures:
         programs = [for_target(program, target, output) for program in programs]
     if not failures and output is not None and not split_input_file:
@@ -123,23 +121,6 @@ def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
         shown = [str(note) for note in found if text in str(note)]
         for line in shown or [f"{name}: {f'nothing about {text!r}' if found else 'no op that it could apply to'}"]:
             click.echo(line, err=True)
-
-
-def check_pass_names(passes: Sequence[str], option: str = "--pass") -> None:
-    """Refuse an unknown pass before anything is read.
-
-    Raises:
-        click.BadParameter: there is no such pass; the message offers names that are like it.
-    """
-    from ..codegen.passes import available
-
-    known = available()
-    for text in passes:
-        name = text.partition("{")[0].strip()
-        if name not in known:
-            close = difflib.get_close_matches(name, known)
-            hint = f"did you mean {' or '.join(close)}?" if close else "'hlograph opt --list' shows those there are"
-            raise click.BadParameter(f"there is no pass {name or text!r}; {hint}", param_hint=f"'{option}'")
 
 
 def _sections(source: bytes) -> Iterator[bytes]:

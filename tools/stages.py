@@ -19,7 +19,6 @@ import click
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, progress
 from .console import page as html_page
-from .opt import check_pass_names
 
 if TYPE_CHECKING:
     from .. import Program
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["View", "show"]
 
 _HLO = "hlo"
-_SETS = ("default", "exact", "none")
 _NUMBERED = re.compile(r"%\w+(?:#\d+)?(?::\d+)?")
 _CONTEXT = 3  # lines around a difference
 _LINES = 2000  # of a difference on a page
@@ -52,7 +50,6 @@ class View:
 
 def show(program: Program, view: View, policy: Any, page: str | None, file: str) -> None:
     """Prints the table or one stage's text, or writes a page."""
-    check_pass_names([name for name in view.passes if name not in _SETS])
     if view.stage is None and view.diff:
         raise click.UsageError("--diff needs --stage NAME")
     lowered = _lower(program, view, policy)

@@ -350,7 +350,7 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
         ("run plain.mlir --output results.txt", 2, "results.txt: the name must end in .npz"),
         ("run plain.mlir", 1, "no array for the argument arg0 (float32, "),
         ("run plain.mlir --inputs data.npz", 1, "no argument x, w (it takes arg0, arg1)"),
-        ("opt plain.mlir --pass csee", 2, "there is no pass 'csee'; did you mean cse?"),
+        ("opt plain.mlir --pass csee", 1, "unknown pass 'csee'; did you mean 'cse'?"),
         ("opt plain.mlir --split-input-file -o out.mlirbc", 2, "which only a .mlir file can hold"),
         ("opt .", 1, "Is a directory"),
         ("opt data.npz", 1, "data.npz is not StableHLO text: it has a NUL byte"),

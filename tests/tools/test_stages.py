@@ -151,7 +151,7 @@ def test_the_page(folder: Path) -> None:
         (["--stage", "emitted", "--size", "n=4", "--diff"], 2, "emitted is the first stage"),
         (["--stage", "hlo", "--size", "n=4", "--diff"], 2, "the optimized HLO is none of them"),
         (["--stage", "specialise", "--size", "n=4"], 1, "no stage 'specialise'; did you mean 'specialize'?"),
-        (["--stages", "--size", "n=4", "--pass", "cze"], 2, "there is no pass 'cze'; did you mean cse?"),
+        (["--stages", "--size", "n=4", "--pass", "cze"], 1, "unknown pass 'cze'; did you mean 'cse'?"),
         (["--stages", "--size", "n=4", "--pass", "none", "--pass", "cse"], 2, "stands alone"),
         (["--stages", "--size", "n=4", "--load", "nowhere.py"], 1, "nowhere.py: no such file"),
     ],
