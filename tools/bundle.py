@@ -9,23 +9,14 @@ import click
 
 from .console import format_seconds, progress
 from .dims import Dims, dims_option, sizes_option
-from .files import check_output, load_program, trusted_option
+from .files import load_program, output_option, trusted_option
 
 __all__ = ["bundle"]
-
-SUFFIXES = (".bundle", ".safetensors")
 
 
 @click.command()
 @click.argument("module", metavar="MODULE")
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE.bundle",
-    required=True,
-    callback=lambda context, parameter, value: check_output(value, SUFFIXES),
-    help="The file to write.",
-)
+@output_option("--output", "-o", suffixes=(".bundle", ".safetensors"), text="The file to write.", required=True)
 @sizes_option(
     "--sizes",
     "sizes",

@@ -78,7 +78,7 @@ def sizes_option(option: str, name: str, text: str) -> Callable[[Command], Comma
             raise click.BadParameter("expected sizes such as n=100,m=3, each once", context, parameter)
         return found
 
-    return click.option(option, name, type=DIMS, multiple=True, callback=sizes, help=text)
+    return click.option(option, name, type=DIMS, metavar="NAME=SIZE,...", multiple=True, callback=sizes, help=text)
 
 
 def entries_of(dims: Sequence[Dims]) -> list[Entry]:

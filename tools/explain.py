@@ -15,7 +15,7 @@ import click
 from ..codegen.artifact.files import write_atomically
 from .console import progress
 from .dims import Dims, dims_option, sizes_option
-from .files import STDIN, check_output, load_program, trusted_option
+from .files import STDIN, load_program, output_option, trusted_option
 from .graphs import GraphPath, emit_program, load_option
 from .stages import View, show
 
@@ -27,12 +27,10 @@ __all__ = ["explain"]
 @dims_option
 @click.option("--policy", default="auto", show_default=True, help="How sizes are met: auto, exact, padded, or a bound.")
 @sizes_option("--bound", "bounds", "Look at padding with these bounds of sizes: 'n=128,m=16'.")
-@click.option(
-    "--html",
-    "page",
-    metavar="FILE",
-    callback=lambda context, parameter, value: check_output(value, (".html",)),
-    help="Write a page to FILE (.html) instead: with the graph drawn, or of stages with what each changes.",
+@output_option(
+    *("--html", "page"),
+    suffixes=(".html",),
+    text="Write a page to this file instead: with the graph drawn, or of stages with what each changes.",
 )
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
 @sizes_option("--size", "sizes", "For --stages: what sizes are: 'n=128,m=16'.")

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from .. import Program
 
 __all__ = [
-    "check_output",
     "for_target",
     "load_program",
     "module_output_option",
+    "output_option",
     "read_module",
     "target_option",
     "trusted_option",
@@ -68,15 +68,19 @@ def trusted_option(command: Command) -> Command:
     )(command)
 
 
+def output_option(*names: str, suffixes: tuple[str, ...], text: str, **more: Any) -> Callable[[Command], Command]:
+    """An option that names a file to write, with one of these suffixes; more as `click.option` takes it."""
+
+    def check(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
+        return check_output(file, suffixes)
+
+    return click.option(*names, metavar=f"FILE{suffixes[0]}", callback=check, help=text, **more)
+
+
 def module_output_option(command: Command) -> Command:
     """The option `-o FILE` of the commands that write a module."""
-    return click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        callback=lambda context, parameter, value: check_output(value, MODULE_SUFFIXES),
-        help="Write the module to FILE (.mlir: text, .mlirbc: portable bytecode) instead of stdout.",
-    )(command)
+    text = "Write the module to this file (.mlir: text, .mlirbc: portable bytecode) instead of stdout."
+    return output_option("-o", "--output", suffixes=MODULE_SUFFIXES, text=text)(command)
 
 
 def target_option(command: Command) -> Command:

@@ -11,7 +11,7 @@ import click
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
 from .dims import Dims, dims_option
-from .files import STDIN, check_output, load_program, trusted_option
+from .files import STDIN, load_program, output_option, trusted_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,13 +27,7 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 @click.command()
 @click.argument("module", metavar="MODULE")
 @click.option("--inputs", metavar="FILE.npz", help="The arguments: one array for each name.")
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE.npz",
-    callback=lambda context, parameter, value: check_output(value, (".npz",)),
-    help="Write the results to this file, by name.",
-)
+@output_option("--output", "-o", suffixes=(".npz",), text="Write the results to this file, by name.")
 @click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
 @click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
 @dims_option
