@@ -88,14 +88,8 @@ def plain(
     program.refuse_host_calls("a PJRT plugin has none of them")
     program = self_contained(program)
     given, limits = dict(sizes or {}), dict(bounds or {})
-    names = [root.name for root in program.signature.roots]
     if twice := sorted(given.keys() & limits.keys()):
         raise OptionError(f"{', '.join(twice)} has a size and a bound; give one of the two")
-    if names and not given and not limits:
-        raise PassError(
-            f"{program.name} has sizes that are open: {', '.join(names)}; a plugin takes static shapes only. "
-            f"Give each a size or a bound: plain(bounds={{{names[0]!r}: 1000}})"
-        )
     exact = program.specialize(given)
     if not exact.signature.is_static:
         module, _ = pad(exact.copy_module(), limits, poisoned=padding == "any", zeros=True)
