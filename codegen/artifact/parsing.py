@@ -28,6 +28,7 @@ from ..errors import ArtifactError
 from ..ir.bindings import diagnostics, ir, new_context
 from ..ir.modules import parse_module, to_bytecode
 from ..ir.portable import MAGIC, deserialize_portable, is_portable
+from ..ir.values import names_of, walk
 
 BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
 WRITTEN, WRITTEN_OF_A_LINE = 2**26, 2**12  # characters of a module that is written out, without large constants
@@ -221,10 +222,26 @@ def _served() -> bytes:
 
 def _answer(data: bytes, filename: str) -> bytes:
     try:
-        found = MODULE + to_bytecode(parse_limited(data, filename))
+        module = parse_limited(data, filename)
+        for operation in walk(module):
+            _read_names(operation)
+        found = MODULE + to_bytecode(module)
     except ArtifactError as error:
         found = ERROR + str(error).encode(errors="backslashreplace")
     return found + END
+
+
+_DICTIONARIES = ("arg_attrs", "res_attrs", "mhlo.frontend_attributes", "mhlo.backend_config", "backend_config")
+
+
+def _read_names(operation: ir.Operation) -> None:
+    """Reads the names of attributes as whoever checks them will: some that are not UTF-8 end the process."""
+    with contextlib.suppress(Exception):  # others are an error there, too
+        for name in names_of(operation.attributes):
+            value = operation.attributes[name] if name in _DICTIONARIES else None
+            for item in ir.ArrayAttr(value) if isinstance(value, ir.ArrayAttr) else [value]:
+                if isinstance(item, ir.DictAttr):
+                    names_of(item)
 
 
 def _limit(size: int) -> None:

@@ -205,6 +205,14 @@ HARMFUL = {
         ).replace(b"zzz", b"z\xffz"),
         "names that are not UTF-8",
     ),
+    "a name of an argument's attribute": (
+        to_bytecode(
+            parsing.parse(
+                PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "x", hlograph.zzz = 1 : i32})', 1).encode(), "m"
+            )
+        ).replace(b"zzz", b"z\xffz"),
+        "names that are not UTF-8|it died of SIG",
+    ),
     "no module": ("ML\xefR", "not a well-formed|cannot be read"),
     "attributes": ("module attributes {x.a = " + "[" * DEEP + "]" * DEEP + "} {}", "it died of SIG"),
     "regions": ("module {" * DEEP + "}" * DEEP, "it died of SIG"),
