@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -63,13 +63,8 @@ class Work:
         )
 
 
-@dataclass
-class _Computation:
-    """What an HLO computation runs: loops as (condition, body, trip count), and others once."""
-
-    loops: list[tuple[str, str, int | None]] = field(default_factory=list)
-    calls: list[str] = field(default_factory=list)
-    branches: list[list[str]] = field(default_factory=list)
+# What an HLO computation runs: the alternatives of one place, and how often; None where nothing says it.
+_Runs = list[tuple[list[str], int | None]]
 
 
 def work(compiled: jax.stages.Compiled) -> Work | None:
@@ -80,25 +75,19 @@ def work(compiled: jax.stages.Compiled) -> Work | None:
     if whole is None or text is None or " while(" not in text:
         return whole
     entry, computations = _parse(text)
-    once = _each(compiled, [name for loop in _loops(computations) for name in loop[:2]])
+    repeated = [names[0] for runs in computations.values() for names, times in runs if times != 1]
+    once = _each(compiled, repeated)
     if once is None:
         return Work(whole.flops, whole.bytes_accessed, complete=False)
 
     def extra(name: str) -> Work:
         """What is missing where each loop inside counts once."""
-        computation = computations.get(name)
-        if computation is None:  # text that this parser does not understand
-            return Work(0, 0, complete=False)
-        found = Work(0, 0)
-        for condition, body, trips in computation.loops:
-            more = (1 if trips is None else trips) - 1
-            inside = extra(body).plus(extra(condition))
-            found = found.plus(inside, more + 1).plus(once[body].plus(once[condition]), more)
-            found = found.plus(Work(0, 0, complete=trips is not None))
-        for callee in computation.calls:
-            found = found.plus(extra(callee))
-        for branches in computation.branches:  # XLA counts the one with most work
-            found = found.plus(max((extra(branch) for branch in branches), key=lambda each: each.flops))
+        found = Work(0, 0, complete=name in computations)  # or text that this parser does not understand
+        for names, times in computations.get(name, ()):
+            most = max((extra(each) for each in names), key=lambda each: each.flops)  # the branch that XLA counts
+            found = found.plus(most, 1 if times is None else times).plus(Work(0, 0, complete=times is not None))
+            if times is not None and times != 1:
+                found = found.plus(once[names[0]], times - 1)
         return found
 
     return whole.plus(extra(entry))
@@ -112,34 +101,29 @@ def _as_work(analysis: Any) -> Work | None:
     return None if flops < 0 or accessed < 0 else Work(flops, accessed)
 
 
-def _loops(computations: Mapping[str, _Computation]) -> list[tuple[str, str, int | None]]:
-    return [loop for computation in computations.values() for loop in computation.loops]
-
-
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.-]+) \(.*\{$")
 _NAME = r"%?([\w.-]+)"
 
 
-def _parse(text: str) -> tuple[str, dict[str, _Computation]]:
+def _parse(text: str) -> tuple[str, dict[str, _Runs]]:
     """The entry's name, and what each computation runs."""
-    found: dict[str, _Computation] = {}
-    entry, current = "", _Computation()
+    found: dict[str, _Runs] = {}
+    entry, current = "", _Runs()
     for line in text.splitlines():
         head = _HEAD.match(line)
         if head is not None:
-            current = found[head[2]] = _Computation()
+            current = found[head[2]] = []
             entry = head[2] if head[1] else entry
         elif " while(" in line:
-            condition, body = (re.search(rf"\b{key}={_NAME}", line) for key in ("condition", "body"))
             trips = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', line)
-            if condition is not None and body is not None:
-                current.loops.append((condition[1], body[1], None if trips is None else int(trips[1])))
+            names = [match for key in ("condition", "body") for match in re.findall(rf"\b{key}={_NAME}", line)]
+            current += [([name], None if trips is None else int(trips[1])) for name in names]
         elif " call(" in line:
-            current.calls += re.findall(rf"\bto_apply={_NAME}", line)
+            current += [([name], 1) for name in re.findall(rf"\bto_apply={_NAME}", line)]
         elif " conditional(" in line:
             several = re.search(r"\bbranch_computations=\{([^}]*)\}", line)
             names = several[1].split(",") if several else re.findall(rf"\b(?:true|false)_computation={_NAME}", line)
-            current.branches += [[name.strip().lstrip("%") for name in names]] if names else []
+            current += [([name.strip().lstrip("%") for name in names], 1)] if names else []
     return entry, found
 
 
