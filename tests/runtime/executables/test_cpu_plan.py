@@ -74,6 +74,8 @@ def test_wrong_arguments_are_named(make):
         make(cpu=3)
     with pytest.raises(ValueError, match="got 'nunpy'"):
         make(outputs="nunpy")
+    with pytest.raises(ValueError, match='client must be "auto", "jax" or "sync", got \'gpu\''):
+        make(cpu=hlograph.CpuOptions(client="gpu"))
 
 
 @pytest.mark.parametrize(
@@ -91,13 +93,6 @@ def test_the_synchronous_client_is_for_numpy_arrays(make, cpu):
     with pytest.raises(ValueError, match=r'cpu="sync"\) is for NumPy arrays: use it with outputs="numpy"'):
         make(cpu=cpu)
     make(cpu=cpu, outputs="numpy")
-
-
-def test_wrong_options_are_named():
-    with pytest.raises(ValueError, match='client must be "auto", "jax" or "sync", got \'gpu\''):
-        hlograph.CpuOptions(client="gpu")
-    with pytest.raises(TypeError, match="region"):
-        hlograph.CpuOptions(region=False)
 
 
 @pytest.mark.sampled(6)
@@ -241,19 +236,15 @@ def test_what_jax_traces_carries_nothing_of_it():
         np.testing.assert_allclose(gradient, 2 * (1 - np.tanh(2 * X) ** 2), rtol=1e-12)
 
 
-def test_large_programs_have_no_plan(monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "value", "note"), [("OPS", 3, "too many for a plan"), ("WORK", 8, "XLA's threads help")]
+)
+def test_large_programs_have_no_plan_and_long_ones_no_regions(monkeypatch, name, value, note):
     made = plans(monkeypatch)
-    monkeypatch.setattr(cpu_plan, "OPS", 3)
+    monkeypatch.setattr(cpu_plan, name, value)
     agree(hlograph.function(*graph(), cpu=REGIONS)(X))
-    assert not made[0].planned
-    assert any("too many for a plan" in note for note in made[0].notes)
-
-
-def test_long_programs_have_no_regions(monkeypatch):
-    made = plans(monkeypatch)
-    monkeypatch.setattr(cpu_plan, "WORK", 8)
-    agree(hlograph.function(*graph(), cpu=REGIONS)(X))
-    assert any("XLA's threads help" in note for note in made[0].notes)
+    assert made[0].planned == (name == "WORK")
+    assert any(note in line for line in made[0].notes)
 
 
 # ---- while something else is traced ----------------------------------------------------------------------------------
