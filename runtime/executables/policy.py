@@ -9,6 +9,7 @@ nothing; after that it is padded, and a new size costs no compile.
 from __future__ import annotations
 
 import difflib
+import itertools
 import warnings
 from bisect import bisect_left
 from collections.abc import Mapping
@@ -123,7 +124,6 @@ class _Axis:
     """What a root has shown so far."""
 
     seen: dict[int, None] = field(default_factory=dict)
-    first: set[int] = field(default_factory=set)
     warm: int = -1  # sizes up to this one have buckets, see `Policies.warmed`
     refused: str = ""
     warned: bool = False
@@ -187,12 +187,9 @@ class Policies:
             for name, axis in self._axes.items():
                 size, choice = sizes[name], self.choices[name]
                 is_new = abs(size) > max(axis.warm, up_to.get(name, -1))
-                if is_new:
-                    if len(axis.seen) <= 4 * WARN_AFTER:
-                        axis.seen.setdefault(size)
-                    if len(axis.first) < EXACT_SIZES:
-                        axis.first.add(size)
-                is_first = is_new and size in axis.first
+                if is_new and len(axis.seen) <= 4 * WARN_AFTER:
+                    axis.seen.setdefault(size)
+                is_first = is_new and size in itertools.islice(axis.seen, EXACT_SIZES)
                 padded = choice != "exact" and (choice != "auto" or not is_first) and abs(size) <= LARGEST
                 if exact or axis.refused or not padded:
                     fixed[name] = size
