@@ -77,15 +77,15 @@ def compare(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
 @rule("broadcast_in_dim", "reshape", "slice")
 def to_types(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     """Ops whose types or attributes have the sizes: where that of the batch is open, dynamic ones."""
-    if isinstance(batcher.size, int):
-        return in_front(batcher, op)
     value = batcher.row(op.operands[0]).value
     shape: list[Size] = [batcher.size, *sizes_of(op.results[0])]
+    if op.name == "stablehlo.reshape":
+        return [ops.reshape(value, shape)]
+    if isinstance(batcher.size, int):
+        return in_front(batcher, op)
     if op.name == "stablehlo.broadcast_in_dim":
         axes = [0, *(axis + 1 for axis in integers(op, "broadcast_dimensions"))]
         return [ops.broadcast_in_dim(value, shape, axes)]
-    if op.name == "stablehlo.reshape":
-        return [ops.reshape(value, shape)]
     front: dict[str, Size] = {"start_indices": 0, "limit_indices": batcher.size, "strides": 1}
     vectors = [ops.vector([first, *integers(op, name)]) for name, first in front.items()]
     return [stablehlo.real_dynamic_slice(batcher.type_of(op.results[0]), value, *vectors)]
