@@ -213,7 +213,15 @@ class Builder(Places):
         found = self._find(key)
         if found is not None:
             return found
-        _, (tensor,) = self.create(name, operands, [(dims, dtype)], attributes)
+        operation = ir.Operation.create(
+            name,
+            results=[self.tensor_type(dims, dtype)],
+            operands=[x.value for x in operands],
+            attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
+            loc=self.location,
+            ip=self._ip,
+        )
+        tensor = Tensor(self, operation.result, dims, dtype)
         self._frame.scopes[-1].table[key] = tensor
         return tensor
 
