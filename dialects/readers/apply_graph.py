@@ -289,7 +289,14 @@ def _literal(data: Any) -> Any:
     return data if data is not None else NONE
 
 
-NONE = "NoneConst"  # stands for the library's constant None: to emission, None is what is no constant
+class _NoneConst:
+    """Stands for PyTensor's `NoneConst`, so that a constant is never `None`."""
+
+    def __repr__(self) -> str:
+        return "NoneConst"
+
+
+NONE = _NoneConst()
 
 
 def _describe(node: Any) -> str:
