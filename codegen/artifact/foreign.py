@@ -145,7 +145,7 @@ class _Child:
         self._late = late or self._late
         if self._process.returncode is None:
             with contextlib.suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self._process.pid, signal.SIGKILL) if hasattr(os, "killpg") else self._process.kill()
 
 
 def _beyond_standard(stream: IO[bytes]) -> IO[bytes]:

@@ -209,8 +209,9 @@ def _is_own(status: os.stat_result) -> bool:
 # ---- the self-test in another process --------------------------------------------------------------------------------
 
 SECONDS = 240.0  # that a self-test may take; 20 are usual
-# Signals that tell of machine code gone wrong; others come from outside.
-_CRASHES = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT, signal.SIGTRAP, signal.SIGSYS}
+# Signals that tell of machine code gone wrong, as far as the system has them; others come from outside.
+_NAMES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGTRAP", "SIGSYS")
+_CRASHES = {getattr(signal, name) for name in _NAMES if hasattr(signal, name)}
 
 
 def supervise(*, again: bool = False) -> Verdict:
