@@ -147,10 +147,15 @@ def custom_call(batcher: Batcher, op: ir.Operation) -> Any:
 
 
 def _window(batcher: Batcher, x: ir.Value, start: ir.Value, *vectors: ir.Value) -> list[ir.Value]:
-    """Operands of a reduction over windows whose sizes are open: of the batch axis a window has one element."""
+    """Operands of a reduction over windows whose sizes are open: of the batch axis a window has one element.
+
+    The padding stays the reshape of a list, as which the builder writes it, so that its numbers are found.
+    """
     *sizes, padding = map(batcher.same_for_all, vectors)
     ones = [ops.concatenate([ops.full_like(each, 1, [1]), each], 0) for each in sizes]
-    padding = ops.concatenate([ops.full_like(padding, 0, [1, 2]), padding], 0)
+    count = sizes_of(padding)[0]
+    padding = ops.concatenate([ops.full_like(padding, 0, [2]), ops.reshape(padding, [2 * count])], 0)
+    padding = ops.reshape(padding, [count + 1, 2])
     return [batcher.full(batcher.row(x)), batcher.row(start).value, *ones, padding]
 
 
