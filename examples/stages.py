@@ -84,8 +84,9 @@ def stages(lowered: Lowered) -> str:
 
 def derivatives(function: hlograph.Function) -> tuple[hlograph.Program, hlograph.Program]:
     """The programs that `jax.jvp` and `jax.grad` of a compiled function run, by both arguments."""
-    pushforward, pullback = function.derived.pushforward((0, 1)), function.derived.pullback((0, 1), (0,))
-    assert pullback is not None
+    derived = function.derived
+    pushforward, pullback = derived.made("pushforward", (0, 1)), derived.made("pullback", (0, 1), (0,))
+    assert pushforward is not None and pullback is not None
     return tuple(each.function.program.specialize({"n": 1000}) for each in (pushforward, pullback))  # type: ignore
 
 
