@@ -140,7 +140,7 @@ class _Assignment:
         """Finds what stands for the variables that the outputs need, with draws from keys."""
         values = scope.values
         for node in order(outputs, self._inputs):
-            operands = [values.get(x, x) for x in node.inputs]
+            operands = [values.get(x, x) for x in node.inputs] if values else node.inputs
             if isinstance(node.op, self._random_variable):
                 state = scope.state(node.inputs[0])
                 scope.states[node.outputs[0]] = state.following
@@ -155,7 +155,7 @@ class _Assignment:
                 raise UnsupportedGraphError(
                     f"{type(node.op).__name__} reads a random generator; only random variables can: draw outside of it"
                 )
-            elif all(new is old for new, old in zip(operands, node.inputs, strict=True)):
+            elif not values or all(new is old for new, old in zip(operands, node.inputs, strict=True)):
                 continue
             else:
                 results = dict(enumerate(node.clone_with_new_inputs(operands, strict=False).outputs))
