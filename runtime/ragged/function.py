@@ -218,8 +218,8 @@ class RowsFunction:
         for constraint, holds in self._met(lengths, sizes):
             if not np.all(holds):
                 row = int(np.argmin(holds))
-                known = {**sizes, **{name: int(x[row]) for name, x in lengths.items()}}
                 names = sorted(dimension.roots(constraint.lhs - constraint.rhs))
+                known = {**sizes, **{name: int(x[row]) for name, x in lengths.items() if name in names}}
                 said = ", ".join(f"{name} = {known[name]}" for name in names)
                 raise ArgumentShapeError(f"row {row}: {constraint} does not hold for {said} ({constraint.where})")
 

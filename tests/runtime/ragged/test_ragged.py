@@ -345,6 +345,10 @@ def test_what_is_wrong_with_a_graph_of_rows_is_said():
         fn([np.ones(2)], np.ones((1, 2, 3)))
     with pytest.raises(ArgumentShapeError, match="'y': expected 3 axes"):
         fn([np.ones(2)], np.ones((2, 2)))
+    u, v = pt.dvectors("u", "v")
+    fn = hlograph.function([x, u, v], x.sum() + (u * v).sum(), dims={"x": ("b", "n[b]")})
+    with pytest.raises(ArgumentShapeError, match="u_0 == v_0 does not hold for u_0 = 2, v_0 = 3"):
+        fn(np.ones((0, 4)), np.ones(2), np.ones(3))  # of no row, too
 
 
 def test_three_dots_stand_for_the_other_axes():
