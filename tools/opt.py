@@ -129,7 +129,7 @@ def _sections(source: bytes) -> Iterator[bytes]:
     Empty lines before a part make the parser's line numbers those of the file.
     """
     before = 0
-    for part in re.split(rf"^{SEPARATOR}[ \t]*$".encode(), source, flags=re.MULTILINE):
+    for part in re.split(rf"^{SEPARATOR}[ \t\r]*$".encode(), source, flags=re.MULTILINE):
         if re.search(rb"^\s*[^\s/]", part, re.MULTILINE):
             yield b"\n" * before + part
         before += part.count(b"\n")

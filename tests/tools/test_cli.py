@@ -273,10 +273,11 @@ def test_dims_are_those_of_every_command(folder: Path) -> None:
 
 def test_opt_takes_each_section_by_itself(folder: Path) -> None:
     source = f"// RUN: something\n{PLAIN}\n// -----\n// a comment\n// -----\n{PLAIN.replace('f32', 'f64')}"
-    text = succeed("opt", "-", "--split-input-file", "--pass", "cse", stdin=source.encode())
-    first, second = text.split("// -----\n")
-    assert ("f32" in first, "f64" in first) == (True, False)
-    assert ("f32" in second, "f64" in second) == (False, True)
+    for each in (source, source.replace("\n", "\r\n")):
+        text = succeed("opt", "-", "--split-input-file", "--pass", "cse", stdin=each.encode())
+        first, second = text.split("// -----\n")
+        assert ("f32" in first, "f64" in first) == (True, False)
+        assert ("f32" in second, "f64" in second) == (False, True)
 
 
 def test_opt_prints_the_good_sections_and_fails(folder: Path) -> None:
