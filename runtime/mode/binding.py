@@ -219,12 +219,14 @@ class Binding:
         try:
             found = self.function(*given)
         except ArgumentShapeError as error:
-            if not error.option or error.option in self._loose:
+            if error.option and error.option not in self._loose:
+                self._loose[error.option] = True  # the function itself, so that such calls take a route
+                self._by_shapes.clear()
+                self._use(self._compiled(*self._graph))
+                return self._run()
+            if not self._by_shapes:
                 raise
-            self._loose[error.option] = True  # the function itself, so that such calls take a route
-            self._by_shapes.clear()
-            self._use(self._compiled(*self._graph))
-            return self._run()
+            found = self._with_shapes_of_python(error)  # those of this call, which may fit
         except ResultShapeError as error:
             found = self._with_shapes_of_python(error)
         outputs = found if isinstance(found, tuple) else (found,)
@@ -232,11 +234,12 @@ class Binding:
             self._learn(given)
         return [finish(output) for finish, output in zip(self.results, outputs, strict=True)]
 
-    def _with_shapes_of_python(self, error: ResultShapeError) -> Any:
+    def _with_shapes_of_python(self, error: Exception) -> Any:
         """The results of a program that takes the shapes which Python gives for these values as known.
 
         Raises:
-            ResultShapeError: they cannot be found, or change from call to call.
+            ResultShapeError: they change from call to call.
+            Exception: they cannot be found: this one.
         """
         inputs, outputs = self._graph
         pairs = zip(inputs, self.arguments.values(), strict=True)

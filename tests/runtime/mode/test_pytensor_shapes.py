@@ -9,6 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
+from pytensor.compile.ops import wrap_py
 from pytensor.tensor.random.utils import RandomStream
 
 import hlograph
@@ -96,3 +97,17 @@ def test_tuples_and_lists_are_vectors(dtype: str, values: Any) -> None:
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, np.array(values, dtype))
         assert total == sum(values) * 3
+
+
+@wrap_py(itypes=[pt.dmatrix], otypes=[pt.dvector])
+def every_other(rows: Any) -> Any:
+    return rows[::2, 0].copy()
+
+
+def test_shapes_that_python_gives_change_with_those_beside_them() -> None:
+    y = pt.dvector("y")
+    ours, theirs = (pytensor.function([x, y], every_other(x) + y, mode=mode) for mode in (MODE, REFERENCE))
+    for rows, size in ((4, 2), (6, 3), (2, 1), (6, 2), (4, 2), (6, 3)):
+        found, wanted = (outcome(fn, np.ones((rows, 3)), np.arange(float(size))) for fn in (ours, theirs))
+        assert (found is None) == (wanted is None), (rows, size)
+        np.testing.assert_array_equal(found, wanted)
