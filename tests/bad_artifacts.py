@@ -127,6 +127,10 @@ for _line in SIGNATURES.strip().splitlines():
     else:
         RUNS[_name] = _signed(*_words)
 REFUSED |= {
+    "typo prefix": (
+        _signed("?xf32", 'dims = ["n"]', "", "").replace("hlograph.dims", "hlogarph.dims"),
+        "'hlogarph.dims' is unknown (did you",
+    ),
     "power by names": (
         _with_constraint(f"0 - {{a0: n; {'; '.join(f'a{k + 1}: a{k}*a{k}' for k in range(59))}}} a59"),
         "'n >= 0 - {a0: n; a1: a0*a0; a2: a1*a1; a3: a2*a2; a4: a3*a3; a5: a4*a",

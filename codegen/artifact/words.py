@@ -10,7 +10,9 @@ seen before sizes are known, that a result has the size that is said of it, is f
 from __future__ import annotations
 
 import difflib
+import functools
 import math
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -61,7 +63,7 @@ def check(module: ir.Module, filename: str) -> None:
     entry = main_function(module, filename)
     for place, where, source, operation in _places(module, entry):
         for name in names_of(source):
-            problem = _problem(place, name, source[name], operation) if name.startswith(PREFIX) else ""
+            problem = _problem(place, name, source[name], operation) if _is_ours(name) else ""
             if problem:
                 raise ArtifactError(f"{filename}: attribute {name[:200]!r} {problem}, on {where}")
 
@@ -84,10 +86,16 @@ def _places(module: ir.Module, entry: ir.Operation) -> Iterator[tuple[Place, str
                 yield "op", op.name, attributes, op
 
 
+@functools.lru_cache(1024)
+def _is_ours(name: str) -> bool:
+    """Whether a name has our prefix, or one that differs in a letter or two."""
+    return len(name) >= len(PREFIX) and sum(map(operator.ne, name, PREFIX)) <= 2
+
+
 def _problem(place: Place, name: str, attribute: ir.Attribute, operation: ir.Operation) -> str:
     """What is wrong with one attribute, besides what `signature.read` finds; "" where nothing is."""
-    word = name.removeprefix(PREFIX)
-    if word not in WORDS[place]:
+    word = name[len(PREFIX) :]
+    if word not in WORDS[place] or not name.startswith(PREFIX):
         close = difflib.get_close_matches(word[:200], WORDS[place], 1, 0.5)
         known = f"did you mean {PREFIX + close[0]!r}?" if close else f"known there: {', '.join(sorted(WORDS[place]))}"
         return f"is unknown ({known})"
