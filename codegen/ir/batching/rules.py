@@ -349,6 +349,8 @@ def dynamic_update_slice(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     inside = []
     for axis in axes:
         start = batcher.full(batcher.row(starts[axis]))
+        if dtype_of(start).itemsize < 4:  # a few bits hold the start, but may not hold the last one there is
+            start = ops.convert(start, np.int32)
         last = ops.compute("subtract", *(ops.size(value, axis + 1) for value in (array, part)))
         inside.append(stablehlo.clamp(ops.scalar(0, start), start, ops.convert(ops.number(last), start)))
     is_open = DYNAMIC in (batcher.extent, *whole, *sizes)

@@ -233,3 +233,17 @@ def test_an_op(name, size):
     found = batched.interpret(*own, *same)[0]
     for row in range(ROWS):
         np.testing.assert_array_equal(found[row], program.interpret(*[x[row] for x in own], *same)[0])
+
+
+@pytest.mark.parametrize(("whole", "size"), [(500, 3), (400, 200)])
+def test_starts_of_few_bits(whole, size):
+    """The last place where a part fits may be one that they cannot hold."""
+    program = Program.parse(
+        f"func.func @main(%x: tensor<{whole}xi32>, %y: tensor<{size}xi32>, %i: tensor<i8>) -> tensor<{whole}xi32> {{\n"
+        f"%r = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<{whole}xi32>, tensor<{size}xi32>, tensor<i8>) -> "
+        f"tensor<{whole}xi32>\nreturn %r : tensor<{whole}xi32>\n}}"
+    )
+    x, y, starts = np.zeros((ROWS, whole), np.int32), np.ones((ROWS, size), np.int32), np.array([100, 5, -3], np.int8)
+    places = np.arange(whole) - np.maximum(starts, 0)[:, None]
+    [found] = program.run_passes([f"batch{{size={ROWS}}}"]).interpret(x, y, starts)
+    np.testing.assert_array_equal(found, (places >= 0) & (places < size))
