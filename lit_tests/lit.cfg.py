@@ -1,6 +1,7 @@
 """lit's settings: every .py and .mlir file below this folder is a test, run by the environment that lit runs in."""
 
 import atexit
+import importlib.util
 import os
 import shlex
 import shutil
@@ -16,6 +17,10 @@ here = Path(__file__).resolve().parent
 build = here.parent / "build" / "lit"
 # Not resolved: in a virtual environment the interpreter is a link to the system's, and its folder has our scripts.
 bin_folder = Path(sys.executable).parent
+# As tests/conftest.py: in an environment that two checkouts use, the tests of one would run the code of the other.
+found = Path(importlib.util.find_spec("hlograph.codegen").origin).resolve().parent.parent
+if found != here.parent:
+    lit_config.fatal(f"these tests are {here.parent}'s, but `import hlograph` finds {found}'s: run `make setup` here")
 
 config.name = "hlograph"
 config.test_format = lit.formats.ShTest(execute_external=False)

@@ -28,9 +28,9 @@ settings.load_profile("hlograph")
 
 def pytest_configure() -> None:
     """Stops where the tests of one checkout would run the code of another, in an environment that both use."""
-    import hlograph
+    from hlograph import codegen  # under `python -m pytest` the folder hlograph/ is this checkout's in any environment
 
-    here, found = Path(__file__).resolve().parent.parent, Path(hlograph.__file__).resolve().parent.parent
+    here, found = Path(__file__).resolve().parent.parent, Path(codegen.__file__).resolve().parent.parent
     if found != here:
         pytest.exit(f"these tests are {here}'s, but `import hlograph` finds {found}'s: run `make setup` here", 2)
 
