@@ -66,10 +66,24 @@ def test_calls_agree_on_the_options_of_compiling() -> None:
     linker = inspect.signature(hlograph.Mode(library="pytensor").__class__.__init__)
     calls = {"function": hlograph.function, "jit": hlograph.jit, "compile": Program.compile}
     for name, signature in {call: inspect.signature(function) for call, function in calls.items()}.items():
-        assert {o: signature.parameters[o].default for o in options} == {o: p.default for o, p in options.items()}, name
-    assert options.keys() <= linker.parameters.keys()
+        found = {o: p.default for o, p in signature.parameters.items() if o in options}
+        assert found == {o: p.default for o, p in options.items()}, name
+    assert options.keys() - linker.parameters.keys() == set()
     different = {o for o, p in options.items() if linker.parameters[o].default != p.default}
     assert different == {"outputs"}
+
+
+@pytest.mark.parametrize("call", ["function", "jit", "compile", "Mode"])
+def test_calls_pass_the_options_of_compiling_on(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = inspect.signature(CompileOptions.of).parameters.keys()
+
+    def named(**given: object) -> CompileOptions:
+        raise LookupError(*sorted(given))
+
+    monkeypatch.setattr(CompileOptions, "of", staticmethod(named))
+    with pytest.raises(LookupError) as raised:
+        CALLS[call]()
+    assert set(raised.value.args) == options
 
 
 def test_the_members_of_a_program() -> None:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from pass_table import PAGE
 from rewritten_runs import check, rewritten
 
 import hlograph
@@ -16,8 +17,10 @@ from hlograph.errors import PassError
 def test_every_rewrite_is_a_pass():
     assert set(simplify.PARTS) <= available().keys()
     assert len(set(simplify.PARTS)) == len(simplify.PARTS)
+    rows = PAGE.read_text()
     for name in simplify.PARTS:
         assert available()[name]
+        assert f"\n| `{name}` | " in rows, f"docs/passes.md has no row for {name}"
 
 
 def test_options():
