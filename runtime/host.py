@@ -48,7 +48,7 @@ def _run(
 
     Args:
         call: the function.
-        types: shape and dtype of each result, the order's (see `codegen/builder/host.py`) left out.
+        types: shape and dtype of each result, the order's (see `codegen/ir/host_calls.py`) left out.
         ranks: number of axes of each operand, where the last one is a vector of live sizes; None where there is none.
         operands: its arguments.
     """

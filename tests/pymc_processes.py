@@ -1,4 +1,4 @@
-"""Gaussian processes of PyMC, as small models and as functions of points, for tests/runtime/test_pymc_processes.py.
+"""Gaussian processes of PyMC, as small models and as functions of points, for tests/dialects/pymc/test_processes.py.
 
 In: nothing. Out: for each class of `pymc.gp` a model whose density has the process's prior or marginal density in it,
 and that of its conditional at other points; for each covariance and mean a function of two matrices of points.

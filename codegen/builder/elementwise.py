@@ -393,7 +393,7 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
 
 
 def select_mask(pred: Tensor, on_true: Tensor, on_false: Tensor) -> Tensor:
-    """`select`, for masks: where zero is selected, what rounding decides is decided once; see `masks`."""
+    """`select`, for masks: where zero is selected, what rounding decides is decided once; see `once`."""
     if decided_by_rounding(pred) and (is_zero(on_true) or is_zero(on_false)):
         number = once(pred.builder.op("stablehlo.convert", [pred], pred.dims, np.dtype(np.float32)))
         pred = compare("NE", number, pred.builder.constant(np.zeros((), np.float32)))
@@ -475,7 +475,8 @@ def full_like(x: Tensor, value: Any) -> Tensor:
 
 # ---- masks that rounding decides -------------------------------------------------------------------------------------
 
-
+# XLA may compute `x > 0` again for each user, and round x otherwise; where x is zero but for rounding, what must cancel
+# then does not (docs/findings.md). It does not repeat what it holds for expensive, as a square root of zeros and ones.
 _SAME_ELEMENTS = frozenset(
     f"stablehlo.{name}"
     for name in ("broadcast_in_dim", "dynamic_broadcast_in_dim", "reshape", "dynamic_reshape", "transpose", "convert")

@@ -59,7 +59,7 @@ class Frame:
     Attributes:
         data: for each root that depends on data the place behind it, in the order in which they were made.
         place: the place that operations go to now; None in the prologue and outside of both.
-        notes: what is known of how tensors were made (`notes.py`), by its class and their uids.
+        notes: what is known of how tensors were made (`Note`), by its class and their uids.
     """
 
     def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:

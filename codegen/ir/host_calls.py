@@ -1,4 +1,10 @@
-"""Calls of Python functions in a module; `codegen/builder/host.py` says what they look like."""
+"""Calls of Python functions in a module: the custom call `hlograph.host`, by names that a table explains.
+
+    %0:2 = stablehlo.custom_call @hlograph.host(%order, %x) {backend_config = {name = "host_0"}, has_side_effect = true}
+
+The first operand and the first result, int32 scalars that mean nothing, are for the pass `order_host_calls`, which
+strings the calls of a program together. `Program.host_calls` has the functions: what is written to a file has none.
+"""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ REWRITES: dict[str, Any] = {}
 def rewrite(
     *roots: str, name: str | None = None, exact: bool = False, default: bool = False
 ) -> Callable[[RewriteFunction], RewriteFunction]:
-    """Registers a function on ops as a rewrite: it is then a pass of that name; see `users.rewrite`, which checks."""
+    """Registers a function on ops as a rewrite: it is a pass of that name; see `registry.rewrite`, which checks."""
 
     def register(function: RewriteFunction) -> RewriteFunction:
         wanted = name or str(getattr(function, "__name__", ""))

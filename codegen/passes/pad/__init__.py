@@ -172,7 +172,9 @@ def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str,
     # Every root has a bound, or follows from others by a constraint.
     missing = [name for name, symbol in symbols.items() if None in padder.interval(padder.dim(symbol))]
     if missing:
-        raise PassError(f"pad: no bound is given for {', '.join(missing)}")
+        raise PassError(
+            f"pad: no bound is given for {', '.join(missing)}; give each one, as in bounds={{{missing[0]!r}: 1000}}"
+        )
     _check_possible(padder, signature)
     arguments = []
     for argument in signature.arguments:

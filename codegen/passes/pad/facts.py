@@ -113,7 +113,7 @@ _EXACT = frozenset(evaluate.ELEMENTWISE) - {"stablehlo.select"}
 _ROUNDED = frozenset({"stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "chlo.square"})
 _SIGNED_ZERO = frozenset({"stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp"})
 
-# Values of transcendental functions that are exact everywhere (tests/.../test_facts.py asks XLA).
+# Values of transcendental functions that are exact everywhere (tests/codegen/passes/pad/test_facts.py asks XLA).
 _KNOWN: dict[str, dict[float, float]] = {
     "stablehlo.exponential": {0.0: 1.0, -np.inf: 0.0},
     "stablehlo.exponential_minus_one": {0.0: 0.0},

@@ -246,7 +246,7 @@ def test_refusals_say_what_and_what_to_do() -> None:
     x, a, k = pt.dvector("x"), pt.dmatrix("a"), pt.lscalar("k")
     emitted = program([x], [x * 2], x=("n",))
     for options, error, words in (
-        ({}, PassError, "no bound is given for n"),
+        ({}, PassError, r"no bound is given for n; .*bounds=\{'n': 1000\}"),
         ({"bounds": {"m": 3}}, PassError, "'m'.*its sizes: n"),
         ({"bounds": {"n": 3}, "sizes": {"n": 3}}, OptionError, "n has a size and a bound"),
         ({"bounds": {"n": 3}, "padding": "ones"}, OptionError, '"any" or "zero"'),
