@@ -186,7 +186,11 @@ def check_op(name: str) -> None:
     if name in _names() or _is_op(name):
         return
     own = name.rpartition(".")[2]
-    close = [full for full in reversed(_names()) if full.partition(".")[2] == own]
+    shorts: dict[str, str] = {}
+    for full in reversed(_names()):
+        shorts.setdefault(full.partition(".")[2], full)
+    close = [shorts[own]] if own in shorts else []
     close += sorted(difflib.get_close_matches(name, _names(), 5), key=lambda full: not full.startswith(name))
+    close += [shorts[each] for each in difflib.get_close_matches(own, shorts, 1)]
     hint = f"; did you mean {close[0]!r}?" if close else ": its full name is meant, as in 'stablehlo.reduce'"
     raise PassError(f"there is no op {name!r}{hint}")

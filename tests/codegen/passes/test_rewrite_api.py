@@ -80,6 +80,7 @@ def test_the_table_of_passes_in_the_docs() -> None:
     [
         ("stablehlo.ad", "there is no op 'stablehlo.ad'; did you mean 'stablehlo.add'"),
         ("add", "did you mean 'stablehlo.add'"),
+        ("reduec", "did you mean 'stablehlo.reduce'"),
         ("stablehl.reduce", "did you mean 'stablehlo.reduce'"),
         ("mhlo.tanh", "did you mean 'stablehlo.tanh'"),
         ("chlo.lgama", "did you mean 'chlo.lgamma'"),
