@@ -24,7 +24,7 @@ from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
 from .errors import DemandKind, GraphError, LoweringError, UnsupportedGraphError, UnsupportedOpError, demand_error
-from .graph import Deferred, Graph, Lowering, Undeclared
+from .graph import Deferred, Graph, Lowering, Undeclared, order
 from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
 from .interrupts import collector_paused
 from .ir.bindings import ir, new_context
@@ -63,9 +63,9 @@ def emit(
         vars(builder).update(loose)
         arguments = name_arguments(graph.inputs, dims)
         variables, wanted = [x.variable for x in graph.inputs], [variable for variable, _ in graph.outputs]
-        order = context._order(variables, wanted)
-        context._refuse_unsupported(order)
-        root = context._place(order, wanted)
+        nodes = order(wanted, set(variables))
+        context._refuse_unsupported(nodes)
+        root = context._place(nodes, wanted)
         with builder.function("main", [(a.dims, a.dtype) for a in arguments]) as handles:
             arguments = _declare_roots(builder, arguments, handles)
             context._values.update(zip(variables, handles, strict=True))
@@ -225,7 +225,7 @@ class Context:
         self._values, self._branches = dict(zip(inputs, operands, strict=True)), {}
         try:
             with self._place_kept():
-                self._lower(self._place(self._order(inputs, outputs), outputs))
+                self._lower(self._place(order(outputs, set(inputs)), outputs))
                 return [self._inside(variable) for variable in outputs]
         finally:
             self._values, self._branches = outer_values, outer_branches
@@ -256,27 +256,9 @@ class Context:
 
     # ---- order, regions ---------------------------------------------------------------------------------------------
 
-    def _order(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
-        """Nodes that the outputs need, operands first."""
-        known = set(inputs)
-        done: set[Any] = set()
-        order: list[Any] = []
-        for output in outputs:
-            stack = [] if output.owner is None or output in known else [(output.owner, False)]
-            while stack:
-                node, ready = stack.pop()
-                if ready:
-                    order.append(node)
-                elif node not in done:
-                    done.add(node)
-                    stack.append((node, True))
-                    owners = [x.owner for x in reversed(node.inputs) if x not in known]
-                    stack += [(owner, False) for owner in owners if owner is not None and owner not in done]
-        return order
-
-    def _refuse_unsupported(self, order: Sequence[Any]) -> None:
+    def _refuse_unsupported(self, main: Sequence[Any]) -> None:
         found: list[tuple[Any, str]] = []
-        stack: list[tuple[Sequence[Any], str]] = [(order, "")]
+        stack: list[tuple[Sequence[Any], str]] = [(main, "")]
         seen: set[int] = set()
         while stack:
             nodes, place = stack.pop()
@@ -305,15 +287,15 @@ class Context:
             error.ops = tuple(op for op, _ in found)
             raise error
 
-    def _place(self, order: Sequence[Any], outputs: Sequence[Any]) -> _Region:
+    def _place(self, nodes: Sequence[Any], outputs: Sequence[Any]) -> _Region:
         """Gives each node the innermost region that holds all its uses."""
         root = _Region(None, 0)
-        lazy = {node: low for node in order if (low := self._find(node.op)) is not None and low.branches}
+        lazy = {node: low for node in nodes if (low := self._find(node.op)) is not None and low.branches}
         if not lazy:
-            root.nodes = list(order)
+            root.nodes = list(nodes)
             return root
         where: dict[Any, _Region] = {v.owner: root for v in outputs if v.owner is not None}
-        for node in reversed(order):
+        for node in reversed(nodes):
             region = where[node]
             region.nodes.append(node)
             target: dict[int, _Region] = {}

@@ -1,4 +1,4 @@
-"""What is emitted, and by what: `Graph`, what a reader makes of a graph object; `Lowering`, a rule for an op.
+"""What is emitted, and by what: `Graph`, what a reader makes of a graph object; its walk; `Lowering`, a rule for an op.
 
 In: a graph library's variables and nodes, as they are. Out: inputs, outputs, and the few questions about nodes that
 emission asks. Decision to know: nodes need `op`, `inputs`, `outputs`; nothing here knows a library.
@@ -6,7 +6,7 @@ emission asks. Decision to know: nodes need `op`, `inputs`, `outputs`; nothing h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,3 +106,25 @@ class Lowering:
     loops: bool = False
     stretched: bool = True
     refuses: Refuses | None = None
+
+
+def order(outputs: Sequence[Any], known: Container[Any] = (), done: Container[Any] = ()) -> list[Any]:
+    """The nodes that the outputs need, depth first, operands from left to right and before what uses them.
+
+    Args:
+        outputs: variables.
+        known: variables that need no node.
+        done: nodes to leave out, with those that only they need.
+    """
+    seen: set[Any] = set()
+    found: list[Any] = []
+    stack = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            found.append(node)
+        elif node not in seen and node not in done:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x.owner, False) for x in reversed(node.inputs) if x.owner is not None and x not in known)
+    return found

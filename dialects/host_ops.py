@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.graph import order
 from .rewrites.rebuilding import replaced
-from .walk import order
 
 Sizes = Sequence[Sequence[Any]]
 

@@ -25,11 +25,11 @@ from importlib import import_module
 from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.graph import order
 from ..library import Library
 from ..releases import draw_parts, inner_graph
 from ..rewrites.rebuilding import replaced
 from ..scan_parts import ScanParts, is_scan
-from ..walk import order
 
 NAME = "key"
 IMPLEMENTATION = "threefry2x32"

@@ -20,12 +20,12 @@ from typing import Any
 
 from ...codegen.dims import NAME, RESERVED
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.graph import order
 from ...codegen.inputs import fresh
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
 from ..rewrites.rebuilding import Rebuilding
 from ..transforms import static_shapes
-from ..walk import order
 
 _DEPTH = 32  # how often what a rewrite gives is rewritten again
 

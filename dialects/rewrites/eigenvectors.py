@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..walk import kind_of, order
-from .rebuilding import replaced
+from ...codegen.graph import order
+from .rebuilding import kind_of, replaced
 
 _ROUNDING = 16  # units in the last place that eigenvalues and products of matrices may be off by, relative to sums
 Module = Callable[[str], Any]

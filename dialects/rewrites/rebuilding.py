@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..walk import order
+from ...codegen.graph import order
 
 LIMIT = 8  # how often what a rewrite gives is rewritten again
 
@@ -101,3 +101,11 @@ class Rebuilding:
             self._new[x] = y
             if x is not y:
                 self.clients.setdefault(y, self.clients.get(x, []))
+
+
+def kind_of(variable: Any) -> str:
+    """The scalar op's class of what an elementwise op made, or the op's class; empty where nothing made it."""
+    if variable.owner is None:
+        return ""
+    op = variable.owner.op
+    return type(op.scalar_op if type(op).__name__ == "Elemwise" else op).__name__

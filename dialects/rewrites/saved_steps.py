@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from ...codegen.dims import Dim, symbol
+from ...codegen.graph import order
 from ..registry import find
 from ..releases import inner_graph, unflatten, with_inner_graph
 from ..scan_parts import ScanParts, is_scan
-from ..walk import kind_of, order
-from .rebuilding import Rebuilding, replaced
+from .rebuilding import Rebuilding, kind_of, replaced
 
 _MOST = 32  # pairs of loops for which something is kept
 

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...codegen.errors import GraphError, RewriteError
+from ...codegen.graph import order
 from ...codegen.interrupts import collector_paused
 from ..releases import inner_graph, with_core, with_inner_graph
 from ..scan_parts import is_scan
-from ..walk import kind_of, order
 from .eigenvectors import with_slopes
 from .patterns import pattern_rewriters
 from .products import Sums, one_rewriter
 from .quotients import Quotients
-from .rebuilding import Rebuilding, replaced
+from .rebuilding import Rebuilding, kind_of, replaced
 from .saved_steps import save_steps
 
 QUOTIENTS, SUMS, SUM_OF_ONE = "local_quotients", "local_sums", "local_sum_of_one"

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
+from ...codegen.graph import order
 from ...codegen.inputs import fresh, root_base
 from ...codegen.sparse_parts import COMPRESSED, OTHER_SIZE, compressed, part_of
 from ..library import Library
 from ..releases import inner_graph, inner_graphs, with_inner_graph
 from ..transforms import static_shapes
-from ..walk import order
 from .kit import MAJOR, Kit, Matrix
 from .ops import expand, of_sparse
 

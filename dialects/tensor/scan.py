@@ -33,9 +33,9 @@ from ...codegen.builder import INT64, Builder, Carries, Tensor
 from ...codegen.dims import Dim, maximum
 from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError
+from ...codegen.graph import order
 from ..registry import lowers
 from ..releases import inner_graphs, unflatten, untraced_field
-from ..walk import order
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _FEW = 100  # so many steps at most are written out

@@ -24,9 +24,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from ...codegen.errors import DerivativeError
+from ...codegen.graph import order
 from ..library import Library
 from ..rewrites.eigenvectors import with_slopes
-from ..walk import order
 from . import static_shapes
 
 

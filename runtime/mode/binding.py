@@ -23,6 +23,7 @@ import numpy as np
 
 from ...codegen import forks
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError, UnsupportedOpError
+from ...codegen.graph import order
 from ...codegen.inputs import root_base, unique
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
@@ -35,7 +36,6 @@ from ...dialects.sparse.lower import is_sparse
 from ...dialects.tensor.host import runs_python
 from ...dialects.tensor.random import split_and_drawing
 from ...dialects.transforms.derivatives import taking_floats
-from ...dialects.walk import order
 from ..calls.path import TRACERS
 from ..calls.writer import not_an_array, write
 from ..executables.devices import choose_device, default_device, find_device

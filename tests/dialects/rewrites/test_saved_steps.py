@@ -10,8 +10,8 @@ from pytensor import scan
 from support import assert_same
 
 import hlograph
+from hlograph.codegen.graph import order
 from hlograph.dialects.library import library
-from hlograph.dialects.walk import order
 
 pytestmark = pytest.mark.sampled(6)
 

@@ -7,8 +7,8 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.printing import Print
 
+from hlograph.codegen.graph import order
 from hlograph.dialects.transforms.derivatives import merged
-from hlograph.dialects.walk import order
 
 
 def test_equal_nodes_and_constants_are_one():

@@ -2,7 +2,7 @@
 
 import pytensor.tensor as pt
 
-from hlograph.dialects.walk import order
+from hlograph.codegen.graph import order
 
 
 def test_operands_come_first_from_left_to_right_and_once() -> None:
