@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 PROGRAM = "hlograph"
 # What the extra `cli` in pyproject.toml installs.
-EXTRA_PACKAGES = {"click": "cli", "rich": "cli", "grandalf": "explain"}
+EXTRA_PACKAGES = ("click", "rich")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,9 +88,7 @@ def _message(error: Exception, *, traceback_shown: bool) -> str:
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extra = EXTRA_PACKAGES[error.name or ""]
-    what = "the command line" if extra == "cli" else "the page of an explanation"
-    return f'{what} needs the package {error.name}: pip install "hlograph[{extra}]"'
+    return f'the command line needs the package {error.name}: pip install "hlograph[cli]"'
 
 
 def _print_error(message: str) -> None:

@@ -1,6 +1,6 @@
 """`hlograph explain FILE`: what a program takes and gives, how its sizes are met, and what it consists of.
 
-What is said about sizes is `hlograph.explain`'s (`explanation/`), as text or as a page. With `--stages` it shows what
+What is said about sizes is `hlograph.explain`'s (`explanation.py`), as text or as a page. With `--stages` it shows what
 becomes of the module on its way to the compiler (`stages.py`).
 """
 
@@ -30,7 +30,7 @@ __all__ = ["explain"]
 @output_option(
     *("--html", "page"),
     suffixes=(".html",),
-    text="Write a page to this file instead: with the graph drawn, or of stages with what each changes.",
+    text="Write a page to this file instead: with all operations, or of stages with what each changes.",
 )
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
 @sizes_option("--size", "sizes", "For --stages: what sizes are: 'n=128,m=16'.")

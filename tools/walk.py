@@ -1,7 +1,7 @@
 """The walk of the padding pass through a program, watched op by op.
 
-In: a `?` module, and a bound for each size. Out: `Facts`: the program's blocks and ops with the live sizes of every
-value, what was done at which op, and every refusal. A walk ends where an op refuses; the sizes concerned are then
+In: a `?` module, and a bound for each size. Out: `Facts`: the program's ops with the live sizes of every value, what
+was done at which op, and every refusal. A walk ends where an op refuses; the sizes concerned are then
 pinned to one value, as a call compiles them exactly, and the walk is made anew, until it comes to the end. What is said
 of a value is from the first walk that reached it, so that its sizes are expressions as long as they can be.
 """
@@ -9,22 +9,22 @@ of a value is from the first walk that reached it, so that its sizes are express
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ...codegen import dims as dimension
-from ...codegen import signature as signatures
-from ...codegen.dims import Dim
-from ...codegen.errors import PaddingError
-from ...codegen.ir.bindings import ir
-from ...codegen.ir.host_calls import is_host_call, name_of
-from ...codegen.ir.values import call_target, main_function, symbol_of
-from ...codegen.passes.pad import prepare
-from ...codegen.passes.pad.live import Live
-from ...codegen.passes.pad.padder import Action, Padder, Pending
-from ...codegen.passes.pad.why import MASKED, NO_MASK, Said
-from ...codegen.signature import Signature
+from ..codegen import dims as dimension
+from ..codegen import signature as signatures
+from ..codegen.dims import Dim
+from ..codegen.errors import PaddingError
+from ..codegen.ir.bindings import ir
+from ..codegen.ir.host_calls import is_host_call, name_of
+from ..codegen.ir.values import call_target, main_function, symbol_of
+from ..codegen.passes.pad import prepare
+from ..codegen.passes.pad.live import Live
+from ..codegen.passes.pad.padder import Action, Padder, Pending
+from ..codegen.passes.pad.why import MASKED, NO_MASK, Said
+from ..codegen.signature import Signature
 
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
@@ -61,17 +61,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """An op, or an input or the outputs of a block.
+    """An op.
 
     Attributes:
-        name: its name without its dialect; "input", "outputs".
+        name: its name without its dialect.
         where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
         block: the loop, branch or function that it is in; "" for the program itself.
         results: what it gives.
         operands: what it takes.
         sizes_only: it is a constant, or computes sizes and no data.
-        sources: what gives each operand, and each value from outside that its regions use; and the value.
-        marks: what the padding pass does here, or why it refuses: kind ("mask", "refused", ...) and words.
+        marks: what the padding pass does here, or why it refuses ("mask: n with 0.0").
     """
 
     name: str
@@ -80,8 +79,7 @@ class Node:
     results: tuple[Value, ...] = ()
     operands: tuple[Value, ...] = ()
     sizes_only: bool = False
-    sources: tuple[tuple[Node, Value], ...] = field(default=(), repr=False)
-    marks: list[tuple[str, str]] = field(default_factory=list)
+    marks: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> frozenset[str]:
@@ -108,19 +106,10 @@ class Refusal:
 
 
 @dataclass(slots=True)
-class Block:
-    """The body of a function, loop or branch: its inputs, its ops in the order of the program, its outputs."""
-
-    title: str
-    nodes: list[Node] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class Facts:
-    """Results of the walks; the ops are in the order of the program, and its main function is the first block."""
+    """Results of the walks; the ops are in the order of the program, its main function first."""
 
     nodes: list[Node]
-    blocks: list[Block]
     actions: list[Action]
     refusals: list[Refusal]
 
@@ -162,16 +151,15 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
                 _walk_once(module, signature, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
-    reader = _Reader(module, signature, env)
+    reader = _Reader(module, env)
     for operation, reason in refused:
-        reader.mark(operation, "refused", reason)
+        reader.mark(operation, f"refused: {reason}")
     for each in said:  # here, as an op is not to be touched when its module is gone
         if each.live is None:
-            kind, _, words = each.done.partition(" ")
-            reader.mark(each.op, kind, words)
+            reader.mark(each.op, each.done.replace(" ", ": ", 1))
         elif each.done != NO_MASK:
-            reader.mark(each.op, "mask", f"{each.live.dims[each.axis]} {each.done.removeprefix(MASKED)}")
-    return Facts(reader.nodes, reader.blocks, kept, refusals)
+            reader.mark(each.op, f"mask: {each.live.dims[each.axis]} {each.done.removeprefix(MASKED)}")
+    return Facts(reader.nodes, kept, refusals)
 
 
 def _walk_once(
@@ -206,46 +194,35 @@ def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Map
 class _Reader:
     """Reads a module's ops, with what is known of its values."""
 
-    def __init__(self, module: ir.Module, signature: Signature, env: _Environment) -> None:
-        self.nodes: list[Node] = []
-        self.blocks: list[Block] = []
+    def __init__(self, module: ir.Module, env: _Environment) -> None:
         self._env = env
-        self._makers: dict[ir.Value, Node] = {}
         self._ops: dict[ir.Operation, Node] = {}
         main = main_function(module)
-        self._block(main.regions[0].blocks[0], "", [argument.name for argument in signature.arguments])
+        self._block(main.regions[0].blocks[0], "")
         for function in (op.operation for op in module.body.operations):
             if function.name == "func.func" and function != main:
                 self._block(function.regions[0].blocks[0], f"function {symbol_of(function)}")
 
-    def mark(self, operation: ir.Operation | None, kind: str, words: str) -> None:
+    @property
+    def nodes(self) -> list[Node]:
+        """The ops in order."""
+        return list(self._ops.values())
+
+    def mark(self, operation: ir.Operation | None, words: str) -> None:
         """Marks the node of an op, or of the innermost op with a node around it."""
         while operation is not None and operation not in self._ops:
             operation = operation.parent and operation.parent.operation
-        if operation is not None and (kind, words) not in self._ops[operation].marks:
-            self._ops[operation].marks.append((kind, words))
+        if operation is not None and words not in self._ops[operation].marks:
+            self._ops[operation].marks.append(words)
 
-    def _block(self, block: ir.Block, title: str, names: Sequence[str] = ()) -> None:
-        found = Block(title)
-        self.blocks.append(found)
-        for place, value in enumerate(block.arguments):
-            name = names[place] if place < len(names) else f"#{place}"
-            self._makers[value] = Node("input", name, title, (self._value(value),))
-            found.nodes.append(self._makers[value])
+    def _block(self, block: ir.Block, title: str) -> None:
         for operation in (view.operation for view in block.operations):
-            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
-            taken = [*operation.operands, *(_captured(operation) if operation.name in _CONTROL else ())]
-            sources = tuple((self._makers[value], self._value(value)) for value in taken)
             if operation.name in _TERMINATORS:
-                found.nodes.append(Node("outputs", "", title, (), operands, sources=sources))
                 break
+            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
             sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
             where = location(operation.location)
-            node = Node(_short(operation), where, title, results, operands, sizes_only, sources)
-            self._ops[operation] = node
-            self._makers.update(dict.fromkeys(operation.results, node))
-            self.nodes.append(node)
-            found.nodes.append(node)
+            self._ops[operation] = Node(_short(operation), where, title, results, operands, sizes_only)
             if operation.name in _CONTROL:
                 parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
                 for part, region in zip(parts, operation.regions, strict=True):
@@ -278,21 +255,6 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
         return dim
     names = [name for name, size in pins.items() if size == dim]
     return dimension.symbol(names[0]) if len(names) == 1 else "?"
-
-
-def _captured(operation: ir.Operation) -> list[ir.Value]:
-    """The values from outside that the regions of an op use, once each; without its operands."""
-    inside: set[ir.Value] = set()
-    used: dict[ir.Value, None] = {}
-    stack = [block for region in operation.regions for block in region.blocks]
-    while stack:
-        block = stack.pop()
-        inside.update(block.arguments)
-        for view in block.operations:
-            inside.update(view.operation.results)
-            used.update(dict.fromkeys(view.operation.operands))
-            stack += [block for region in view.operation.regions for block in region.blocks]
-    return [value for value in used if value not in inside and value not in set(operation.operands)]
 
 
 def _short(operation: ir.Operation) -> str:

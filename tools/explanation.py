@@ -16,30 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen import dims as dimension
-from ...codegen.artifact.inspection import origin
-from ...codegen.constraints import Constraint
-from ...codegen.dims import parse
-from ...codegen.errors import PolicyError
-from ...codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
-from ...codegen.passes.pad.padder import Action
-from ...codegen.program import Program
-from ...codegen.signature import Argument, Result, Root, Signature, known_constraints
-from ...runtime.executables.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, dependent_roots
-from ...runtime.executables.stats import Stats
-from ...runtime.function import Function
-from ...runtime.transforms.derived import Transformable
-from ..console import Rows, columns, count, format_dims, page
-from .drawing import draw
-from .walk import PYTHON, Block, Facts, Node, Refusal, Value, place_of, walk
+from ..codegen import dims as dimension
+from ..codegen.artifact.inspection import origin
+from ..codegen.constraints import Constraint
+from ..codegen.dims import parse
+from ..codegen.errors import PolicyError
+from ..codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
+from ..codegen.passes.pad.padder import Action
+from ..codegen.program import Program
+from ..codegen.signature import Argument, Result, Root, Signature, known_constraints
+from ..runtime.executables.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, dependent_roots
+from ..runtime.executables.stats import Stats
+from ..runtime.function import Function
+from ..runtime.transforms.derived import Transformable
+from .console import Rows, columns, count, format_dims, page
+from .walk import PYTHON, Facts, Node, Refusal, Value, place_of, walk
 
 _SHOWN_PLACES = 3
 DEFAULT_BOUND = 128  # the least bound that the padding pass is shown
 _BOUND_STEP = 8  # each further size has its own bound, so that numbers tell them apart
 _SHOWN_BOUNDS = 5
 _OUTCOMES = {True: "-> compiled exactly", False: "-> cannot be compiled"}  # where sizes are pinned, or not
-
-
 _SHOWN_ROWS = 25
 
 
@@ -50,14 +47,12 @@ class Explanation:
     Attributes:
         name: the program's.
         sections: the parts, each with a title and rows.
-        sizes: the names of its sizes.
-        blocks: its functions, loops and branches as graphs, `main` first.
+        operations: each op on data: its loop, branch or function, it, what it gives, and what padding does there.
     """
 
     name: str
     sections: tuple[tuple[str, Rows], ...]
-    sizes: tuple[str, ...] = field(repr=False)
-    blocks: tuple[Block, ...] = field(repr=False, compare=False)
+    operations: Rows = field(repr=False)
 
     @property
     def text(self) -> str:
@@ -77,25 +72,17 @@ class Explanation:
 
     @property
     def html(self) -> str:
-        """The explanation as one HTML page with the graph drawn, which needs no other file and no network.
+        """The explanation as one HTML page, with all operations; it needs no other file and no network."""
+        return page(f"program {self.name}", (*self.sections, ("operations", self.operations)))
 
-        Raises:
-            ModuleNotFoundError: the extra `explain` is not installed.
-        """
-        return page(f"program {self.name}", self.sections, draw(self.blocks, self.sizes))
+    def _repr_html_(self) -> str:
+        return self.html
 
     def save_html(self, path: str | os.PathLike[str]) -> Path:
         """Writes the HTML page to a file; returns its path."""
         target = Path(path)
         target.write_text(self.html, encoding="utf-8")
         return target
-
-    def _repr_html_(self) -> str | None:
-        """The page, for notebooks; None, and so the text, where it cannot be made."""
-        try:
-            return self.html
-        except ModuleNotFoundError:
-            return None
 
 
 def explain(
@@ -120,7 +107,7 @@ def explain(
         dims: for a graph, names of axes, see `emit_stablehlo`.
 
     Returns:
-        The explanation; printed it is text, `.html` is the same as a page, with the graph drawn.
+        The explanation; printed it is text, `.html` is the same as a page, with all operations.
 
     Raises:
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
@@ -133,7 +120,12 @@ def explain(
     facts = walk(program.copy_module(), limits)
     sizes = sizes_of(signature, choices, limits, facts.refusals)
     sections = tuple(_sections(source, program, function, facts, sizes))
-    return Explanation(program.name, sections, tuple(size.name for size in sizes), tuple(facts.blocks))
+    operations: Rows = [
+        (x.block, str(x), ", ".join(f"{value.dtype}{value}" for value in x.results), "; ".join(x.marks))
+        for x in facts.nodes
+        if not x.sizes_only
+    ]
+    return Explanation(program.name, sections, operations)
 
 
 def _sections(
@@ -271,15 +263,15 @@ def _bytes_of(values: Sequence[Value]) -> str:
 
 
 def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:
-    from ...runtime.jit import Jit
+    from ..runtime.jit import Jit
 
     guards = source.guards(program) if isinstance(source, Jit) else ()
     return tuple(guard for guard in guards if guard not in program.signature.constraints)
 
 
 def _plan(program: Program) -> tuple[str, ...]:
-    from ...runtime.executables import cpu_plan
-    from ...runtime.options import CpuOptions
+    from ..runtime.executables import cpu_plan
+    from ..runtime.options import CpuOptions
 
     return cpu_plan.describe(program.optimize(), CpuOptions())
 
@@ -301,9 +293,9 @@ def _derived(function: Transformable) -> Iterator[tuple[str, ...]]:
 
 def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Function | None]:
     """The program that is meant, and the compiled function if it is one."""
-    from ...dialects.frontend import emit_stablehlo
-    from ...runtime.jit import Jit
-    from ...runtime.ragged.calling import OfRows
+    from ..dialects.frontend import emit_stablehlo
+    from ..runtime.jit import Jit
+    from ..runtime.ragged.calling import OfRows
 
     if isinstance(source, Jit):
         functions = source.functions

@@ -1,5 +1,0 @@
-"""`hlograph.explain`, see `build.py`."""
-
-from .build import Explanation, explain
-
-__all__ = ["Explanation", "explain"]
