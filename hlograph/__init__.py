@@ -100,8 +100,7 @@ def __getattr__(name: str) -> Any:
         raise missing("module hlograph", name)
     with deferred():
         module = import_module(_WHERE[name], __name__)
-    value = module if name in ("errors", "builder", "passes") else getattr(module, name)
-    globals()[name] = value
+    globals()[name] = value = module if name in ("errors", "builder", "passes") else getattr(module, name)
     return value
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hlograph import Program
 from hlograph.codegen.artifact.digest import marks, seal
-from hlograph.codegen.program import Program
 from hlograph.errors import HlographError
 
 SIZE = 4  # of what is open

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hlograph.codegen.builder import Builder
-from hlograph.codegen.builder.core import SizeSource
+from hlograph.builder import Builder, SizeSource
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import verify
 

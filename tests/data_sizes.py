@@ -15,14 +15,14 @@ import numpy as np
 from support import assert_same, reference
 
 import hlograph
-from hlograph.codegen import dims as dimension
+from hlograph import Program
+from hlograph.builder import dims as dimension
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.constraints import Constraint
-from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.ir.modules import clone_bytes
-from hlograph.codegen.ir.values import attributes_of, dense_attr, main_function, walk
+from hlograph.codegen.ir.values import dense_attr, main_function, walk
 from hlograph.codegen.passes.specialize import refine
-from hlograph.codegen.program import Program
+from hlograph.passes import attributes_of, ir
 
 
 def marker_name(operation: ir.Operation) -> str | None:

@@ -263,7 +263,7 @@ def _large(text: str) -> bool:
 def _arguments(program: Any) -> list[Any]:
     import numpy as np
 
-    from hlograph.codegen import dims
+    from hlograph.builder import dims
 
     signature = program.signature
     sizes = {root.name: 3 if root.kind == "size" else 2 for root in signature.roots}

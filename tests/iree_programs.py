@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from support import reference
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 Arrays = list[np.ndarray[Any, Any]]
@@ -170,7 +170,6 @@ def _drawn(
     inputs: Sequence[Any], outputs: Sequence[Any], data: Callable[[int, np.random.Generator], Arrays]
 ) -> Example:
     """A graph with random variables: its first argument is a key's data."""
-    import jax
 
     program = hlograph.emit_stablehlo((list(inputs), list(outputs)))
     exact = program.compile(policy="exact")
@@ -250,16 +249,15 @@ def varying_slopes() -> Example:
 
 def tridiagonal_solve() -> Example:
     """A JAX function of own_rewrites.py, as written, of any size."""
-    import jax
 
     function, arrays = _of("own_rewrites")["examples"]()["tridiagonal_to_lapack"]
     specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays]
-    with enable_x64(True):
+    with jax.enable_x64(True):
         dims = dict.fromkeys(inspect.signature(function).parameters, ("n",))
         program = hlograph.emit_stablehlo(function, *specs, dims=dims)
 
     def wanted(given: Arrays) -> Sequence[Any]:
-        with enable_x64(True):
+        with jax.enable_x64(True):
             return jax.tree.leaves(jax.jit(function)(*given))
 
     return Example(program, wanted, lambda n, rng: [np.ascontiguousarray(x[:n]) for x in arrays])

@@ -21,7 +21,7 @@ import numpy as np
 from op_cases import CASES
 
 import hlograph
-from hlograph.codegen.errors import HlographError
+from hlograph.errors import HlographError
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "iree.md"
 START, END = "<!-- the table: python tests/iree_table.py -->\n", "<!-- its end -->\n"

@@ -18,10 +18,9 @@ from op_cases import Case
 from support import assert_same, reference
 
 import hlograph
-from hlograph.codegen.errors import HlographError
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes.optimize import resolve
 from hlograph.codegen.recipe import Recipe
+from hlograph.errors import HlographError
 from hlograph.runtime.calls.arguments import find_sizes
 from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
@@ -100,7 +99,7 @@ class Runs:
             return _listed(fn(*[given.get(i, x) for i, x in enumerate(self.arrays)]))
 
         rows = [[self.arrays[i] for i in moved], [_changed(self.arrays[i]) for i in moved]]
-        with enable_x64(True):
+        with jax.enable_x64(True):
             try:
                 found = jax.vmap(lambda *xs: call(xs))(*[np.stack(pair) for pair in zip(*rows, strict=True)])
             except HlographError:

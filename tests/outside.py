@@ -24,9 +24,9 @@ import jax
 import numpy as np
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.dtypes import kind_of
 from hlograph.codegen.passes.batch import batch as batch_pass
-from hlograph.codegen.program import Program
 from hlograph.errors import HlographError
 
 # Relative to the largest magnitude: sums of another length are added in another order.

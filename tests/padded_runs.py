@@ -16,13 +16,13 @@ import ml_dtypes
 import numpy as np
 
 from hlograph import Program
-from hlograph.codegen import builder as hlo
-from hlograph.codegen import dims as dimension
+from hlograph import builder as hlo
+from hlograph.builder import dims as dimension
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.dims import parse
-from hlograph.codegen.errors import UnsupportedGraphError
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.signature import Argument, Result, Signature
+from hlograph.errors import UnsupportedGraphError
 
 Sizes = Mapping[str, int]
 Maker = Callable[[tuple[int, ...], np.random.Generator], Any]

@@ -16,7 +16,7 @@ import numpy as np
 from padded_runs import padded_array
 
 import hlograph
-from hlograph.codegen import dims as dimension
+from hlograph.builder import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
 
 # PJRT_Buffer_Type, by the names of dtypes.

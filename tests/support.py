@@ -21,7 +21,6 @@ from pytensor.graph.op import Op
 from pytensor.graph.traversal import toposort
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.dialects.library import library
 from hlograph.dialects.random import keys
 from hlograph.errors import DerivativeError, PaddingError, UnsupportedGraphError
@@ -277,7 +276,7 @@ def check_transformed(program: hlograph.Program, arrays: Sequence[Any], *, rtol:
         scale = sum(jax.numpy.abs(a * b).sum() for a, b in zip(seeds, pushed, strict=True))
         return sum(terms[0]), sum(terms[1]), scale
 
-    with enable_x64(True):
+    with jax.enable_x64(True):
         together, single = jax.jit(both)(batch)
         for number, found in enumerate(together):
             expected = np.stack([np.asarray(row[number]) for row in single])

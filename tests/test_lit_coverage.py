@@ -21,12 +21,13 @@ from pathlib import Path
 import pytensor.tensor as pt
 import pytest
 
-from hlograph.codegen.passes import available, rewriting, simplify
 from hlograph.codegen.passes import registry as passes
+from hlograph.codegen.passes import rewriting, simplify
 from hlograph.codegen.passes.pad import RULES, control
 from hlograph.dialects import registry
 from hlograph.dialects.sparse import ops as expansions
 from hlograph.dialects.tensor.scalar import TABLE
+from hlograph.passes import available
 
 LIT = Path(__file__).resolve().parent.parent / "lit_tests"
 RULE_CASE = re.compile(r"^# CHECK-LABEL: module @(\w+)\.(static|dynamic)(?:\.\w+)*$", re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 from support import assert_same, reference
 
 import hlograph
-from hlograph.codegen.errors import HlographError
+from hlograph.errors import HlographError
 from hlograph.runtime.calls.arguments import find_sizes
 
 # Decompositions without a form in StableHLO.

@@ -11,8 +11,9 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen import renamed
-from hlograph.codegen.program import PUBLIC, Program
+from hlograph.codegen.program import PUBLIC
 from hlograph.runtime.options import CompileOptions
 
 X = pt.dvector("x")

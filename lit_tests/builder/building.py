@@ -15,7 +15,7 @@ import numpy as np
 from common import check_kind, check_tidy, lines_of
 
 from hlograph import Program
-from hlograph.codegen import builder as hlo
+from hlograph import builder as hlo
 from hlograph.codegen.dims import symbol
 from hlograph.codegen.ir.bindings import new_context
 

@@ -4,8 +4,8 @@
 import numpy as np
 from building import show, show_line
 
-from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import INT64
+from hlograph import builder as hlo
+from hlograph.builder import INT64
 
 # ---- Elementwise functions that no lowering rule uses (the others: ops/scalar.py)
 

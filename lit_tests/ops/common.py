@@ -18,11 +18,11 @@ from pytensor.tensor.elemwise import Elemwise
 from terms import Terms
 
 import hlograph
-from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.values import attributes_of, main_function, symbol_of, walk
+from hlograph.codegen.ir.values import main_function, symbol_of, walk
 from hlograph.dialects import registry
 from hlograph.dialects.frontend import emit_graph
 from hlograph.dialects.sparse import ops as expansions
+from hlograph.passes import attributes_of, ir
 
 SYMBOLIC = re.compile(r"tensor<[^>]*\?")
 # What only a symbolic size needs. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)

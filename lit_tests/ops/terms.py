@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.values import attributes_of
+from hlograph.passes import attributes_of, ir
 
 # Ops with attributes that say nothing without their names.
 NAMED = re.compile(

@@ -10,8 +10,8 @@ import numpy as np
 from common import lines_of
 from padded_runs import build
 
-from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import BOOL, INT32, INT64
+from hlograph import builder as hlo
+from hlograph.builder import BOOL, INT32, INT64
 
 F64 = np.dtype(np.float64)
 vector, rows, columns, square = ("float64", "n"), ("float64", "n", 3), ("float64", 3, "n"), ("float64", "n", "n")

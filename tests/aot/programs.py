@@ -102,7 +102,7 @@ class Collection:
 @contextmanager
 def recorded() -> Iterator[list[Any]]:
     """What is emitted, or parsed from text that was built, while this is open: by whatever name it was imported."""
-    from hlograph.codegen.program import Program
+    from hlograph import Program
     from hlograph.dialects import frontend, registry
 
     found: list[Any] = []
@@ -126,7 +126,7 @@ def recorded() -> Iterator[list[Any]]:
 
 def choose_sizes(program: Any, candidates: tuple[int, ...]) -> dict[str, int] | None:
     """The first sizes among the candidates that the program's constraints allow; None where there are none."""
-    from hlograph.codegen import dims as dimension
+    from hlograph.builder import dims as dimension
     from hlograph.errors import HlographError
     from hlograph.runtime.calls.arguments import find_sizes
     from hlograph.runtime.executables.policy import dependent_roots

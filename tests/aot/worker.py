@@ -48,7 +48,7 @@ def specs(program: Any, sizes: dict[str, int], devices: Any) -> list[Any]:
     import jax
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-    from hlograph.codegen import dims as dimension
+    from hlograph.builder import dims as dimension
 
     mesh = Mesh(np.array(devices), ("data",))
     found = []
@@ -109,7 +109,7 @@ def run_one(request: dict[str, Any], platform: str) -> dict[str, Any]:
 
 def values(program: Any, sizes: dict[str, int]) -> list[Any]:
     """Arguments that most programs can take: floats in (0, 1), diagonally dominant matrices, small integers."""
-    from hlograph.codegen import dims as dimension
+    from hlograph.builder import dims as dimension
 
     rng = np.random.default_rng(0)
     found: list[Any] = []

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlograph.codegen import dims
+from hlograph.builder import dims
 from hlograph.codegen.constraints import Constraint, Constraints, DimMismatch
 from hlograph.codegen.dims import DimSyntaxError, maximum, minimum, parse, symbol
 

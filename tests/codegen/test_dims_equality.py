@@ -15,7 +15,7 @@ import pytest
 from shape_programs import ROOTS, SIZES, any_tree, as_dim, as_int, random_step, some_roots, two_spellings, with_lengths
 
 import hlograph
-from hlograph.codegen import dims
+from hlograph.builder import dims
 from hlograph.codegen.constraints import Constraint, Constraints
 from hlograph.codegen.dims import DimSyntaxError, maximum, minimum, parse, symbol
 

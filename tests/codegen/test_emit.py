@@ -15,8 +15,8 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
 import hlograph
+from hlograph import builder as hlo
 from hlograph import errors
-from hlograph.codegen import builder as hlo
 
 X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
 

@@ -13,10 +13,9 @@ import pytest
 from pytensor.printing import Print
 
 import hlograph
-from hlograph.codegen.errors import ArtifactError, DeviceError, HlographError, OptionError, PassError
-from hlograph.codegen.errors import UnsupportedGraphError as Unsupported
-from hlograph.codegen.ir.jax_compat import enable_x64
-from hlograph.codegen.passes import available
+from hlograph.errors import ArtifactError, DeviceError, HlographError, OptionError, PassError
+from hlograph.errors import UnsupportedGraphError as Unsupported
+from hlograph.passes import available
 
 BOTH = ("cpu", "cuda")
 A, X = pt.dmatrix("A"), pt.dvector("x")
@@ -45,7 +44,7 @@ def test_a_program_says_its_platforms_wherever_it_goes(tmp_path: Path, traced: b
         assert found.signature.platforms == ("cuda", "cpu")
     assert loaded.to_jax_export().platforms == ("cuda", "cpu")
     value = np.arange(3, dtype=program.signature.arguments[0].dtype)
-    with enable_x64(not traced):
+    with jax.enable_x64(not traced):
         np.testing.assert_array_equal(jax.grad(loaded.compile())(value), [0, 2, 4])
 
 

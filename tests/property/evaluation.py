@@ -15,11 +15,10 @@ import jax
 import numpy as np
 
 from hlograph import Program
-from hlograph.codegen import dims as dimension
-from hlograph.codegen.errors import PassError, UnsupportedGraphError
-from hlograph.codegen.ir.bindings import ir
-from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.builder import dims as dimension
 from hlograph.codegen.ir.values import numpy_dtype, walk
+from hlograph.errors import PassError, UnsupportedGraphError
+from hlograph.passes import ir
 from hlograph.runtime.transforms.callee import StaticModule
 from hlograph.runtime.transforms.primitive import call
 
@@ -47,13 +46,13 @@ def compiled(program: Program, *, fast: bool) -> Callable[[Arrays], list[np.ndar
     """A static program, compiled once."""
     module = StaticModule(program)
     arguments, results = program.signature.arguments, program.signature.results
-    with enable_x64(True):
+    with jax.enable_x64(True):
         shapes = [jax.ShapeDtypeStruct(a.dims, a.dtype) for a in arguments]
         lowered = jax.jit(lambda *xs: call(module, xs), keep_unused=True).lower(*shapes)
         executable = lowered.compile(compiler_options=FAST if fast else None)
 
     def run(arrays: Arrays) -> list[np.ndarray]:
-        with enable_x64(True):
+        with jax.enable_x64(True):
             return [np.asarray(x) for x in executable(*arrays)[: len(results)]]
 
     return run

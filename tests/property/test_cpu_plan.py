@@ -26,9 +26,9 @@ from rewritten_runs import as_arrays, close
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.errors import PaddingError
 from hlograph.codegen.passes import cpu_math, cpu_regions
 from hlograph.codegen.passes.cpu_regions import cost
+from hlograph.errors import PaddingError
 
 DEFAULT = 18
 FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))

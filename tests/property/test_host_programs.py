@@ -27,7 +27,6 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 try:
     from pytensor.conditional.op import ifelse
@@ -197,7 +196,7 @@ def test_random_graphs(seed: int) -> None:
             for got, wanted in zip(found, expected, strict=True):
                 np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
         batch += [(values, expected)] * (size == 4)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         mapped = jax.vmap(ours[0])(*map(np.stack, zip(*[values for values, _ in batch], strict=True)))
     for got, *wanted in zip(mapped, *[expected for _, expected in batch], strict=True):
         np.testing.assert_allclose(got, np.stack(wanted), rtol=1e-9, atol=1e-12)

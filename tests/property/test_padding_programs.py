@@ -15,7 +15,7 @@ import pytest
 from property.evaluation import Report, check
 from property.programs import Case, Recipe, arrays_of, build, explain, random_recipe, shrink, sizes_of
 
-from hlograph.codegen.errors import PaddingError
+from hlograph.errors import PaddingError
 
 FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "16"))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from property.programs import arrays_of, build, random_recipe, sizes_of
 
-from hlograph.codegen.errors import PaddingError, UnsupportedGraphError
+from hlograph.errors import PaddingError, UnsupportedGraphError
 from hlograph.runtime.options import CompileOptions
 from hlograph.runtime.ragged.function import RowsFunction
 

@@ -9,7 +9,6 @@ from jax.lax import linalg
 
 import hlograph
 from hlograph.codegen.artifact.custom_calls import TARGETS
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.errors import ArtifactError
 
 SQUARE, TALL = (5, 3, 3), (5, 4, 3)
@@ -36,7 +35,7 @@ FUNCTIONS = {
 
 def lowered(name: str, platform: str, dtype: str) -> str:
     function, shapes = FUNCTIONS[name]
-    with enable_x64(True):
+    with jax.enable_x64(True):
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
         return jax.jit(function).trace(*specs).lower(lowering_platforms=(platform,)).as_text()
 

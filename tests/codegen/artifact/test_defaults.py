@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hlograph.codegen.program import Program
+from hlograph import Program
 
 TEXT = """
 func.func @main(%x: tensor<?x?xf32> {{hlograph.name = "x", hlograph.dims = ["n", "m"]}}) -> tensor<?x?xf32> {{

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.artifact.files import write_atomically
-from hlograph.codegen.errors import ArtifactError
-from hlograph.codegen.program import Program
+from hlograph.errors import ArtifactError
 
 MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
 

@@ -23,7 +23,7 @@ from support import assert_same
 
 import hlograph
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.errors import OptionError, PaddingError, PassError, UnsupportedGraphError
+from hlograph.errors import OptionError, PaddingError, PassError, UnsupportedGraphError
 
 needs_plugin = pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)
 Array = np.ndarray[Any, Any]

@@ -19,9 +19,9 @@ import pytest
 from bad_artifacts import forged
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.artifact import digest, foreign, parsing
 from hlograph.codegen.ir.modules import to_bytecode
-from hlograph.codegen.program import Program
 from hlograph.errors import ArtifactError, HandEditWarning
 
 PLAIN = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"

@@ -9,12 +9,12 @@ import pytest
 from builds import Build
 
 from hlograph import Program
-from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import BOOL, INT64, SizeSource
+from hlograph import builder as hlo
+from hlograph.builder import BOOL, INT64, SizeSource
 from hlograph.codegen.constraints import DimMismatch
 from hlograph.codegen.dims import maximum, symbol
-from hlograph.codegen.ir.bindings import ir
 from hlograph.errors import DataDependentSizeError
+from hlograph.passes import ir
 
 F64 = np.dtype(np.float64)
 N = symbol("n")

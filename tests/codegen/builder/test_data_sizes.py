@@ -9,9 +9,9 @@ import pytest
 from builds import Build
 
 import hlograph
-from hlograph.codegen import builder as hlo
+from hlograph import builder as hlo
+from hlograph.builder import BOOL, INT64
 from hlograph.codegen import signature as signatures
-from hlograph.codegen.builder import BOOL, INT64
 from hlograph.codegen.constraints import Constraint
 from hlograph.codegen.dims import maximum, minimum, symbol
 from hlograph.codegen.ir.values import main_function

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import Builder, Tensor
+from hlograph import builder as hlo
+from hlograph.builder import Builder, Tensor
 from hlograph.codegen.ir.bindings import new_context
 
 pytestmark = pytest.mark.sampled(8)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import Builder
+from hlograph import Program
+from hlograph import builder as hlo
+from hlograph.builder import Builder
 from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.program import Program
 
 F64 = np.dtype(np.float64)
 

@@ -14,7 +14,7 @@ from support import DYNAMIC
 
 import hlograph
 from hlograph import builder as hlo
-from hlograph.codegen.builder import Tensor
+from hlograph.builder import Tensor
 from hlograph.errors import ArgumentShapeError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hlograph import Program
 from hlograph.codegen.ir import evaluate, kinds
 from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.program import Program
 
 KINDS = ("elementwise", "making", "moving", "indexed", "combining", "control", "other")
 

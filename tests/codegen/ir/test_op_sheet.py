@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hlograph.codegen.ir.bindings import ir
+from hlograph import Program
 from hlograph.codegen.ir.functions import return_values
 from hlograph.codegen.ir.kinds import AXES
 from hlograph.codegen.ir.op_sheet import form_of, leading, reshape_axes, shortened
 from hlograph.codegen.ir.ops import tensor_type
 from hlograph.codegen.ir.values import main_function, sizes_of, walk
-from hlograph.codegen.program import Program
+from hlograph.passes import ir
 
 TYPES = {
     "%x": "2x3x4x4xf64",

@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from hlograph.codegen.ir import ops, while_ops
-from hlograph.codegen.ir.bindings import ir, new_context, stablehlo
+from hlograph.codegen.ir import while_ops
+from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.functions import return_values
 from hlograph.codegen.ir.modules import reference_eval
-from hlograph.codegen.ir.values import main_function, owner, terminator
+from hlograph.codegen.ir.values import main_function, terminator
+from hlograph.passes import ir, ops, owner, stablehlo
 
 Body = Callable[..., "ir.Value | Sequence[ir.Value]"]
 X = np.arange(24.0).reshape(2, 3, 4) - 7

@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hlograph.codegen.ir.bindings import ir, new_context
+from hlograph import Program
+from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.tidy import tidy
-from hlograph.codegen.program import Program
+from hlograph.passes import ir
 
 # Signed zeros, infinities, a NaN with a payload, subnormal and ordinary numbers.
 VALUES = np.array([0.0, -0.0, np.inf, -np.inf, 1e-310, -1e-310, 1.5, -2.5, np.pi])

@@ -21,7 +21,6 @@ import pytest
 from scipy import special
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes.cpu_math import ELEMENTS, INLINE
 
 OPS = {
@@ -343,7 +342,7 @@ def test_a_result_with_several_users():
         return (logarithm * y).sum(), (logarithm**2).sum(), logarithm + y, jax.numpy.exp(logarithm * 0.1)
 
     x, y = RNG.uniform(0.1, 9, 1000), RNG.normal(size=1000)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         text = jax.jit(users).lower(x, y).as_text()
     program = after(hlograph.Program.parse(text))
     assert program.op_counts()["func.call"] == 1
@@ -357,7 +356,7 @@ def test_in_a_loop():
         return jax.lax.scan(lambda carry, row: (carry + jax.lax.lgamma(row), carry), x[0], x)[0]
 
     x = RNG.uniform(0.1, 9, (5, 100))
-    with enable_x64(True):
+    with jax.enable_x64(True):
         program = after(hlograph.Program.parse(jax.jit(summed).lower(x).as_text()))
     assert "chlo.lgamma" not in program.op_counts()
     np.testing.assert_allclose(

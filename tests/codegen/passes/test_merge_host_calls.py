@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.ir.host_calls import HostCall
+from hlograph.builder import HostCall
 
 CALL = """%{0}:3 = stablehlo.custom_call @hlograph.host(%zero, {1}, {2}) {{api_version = 4 : i32,
   backend_config = {{name = "{0}"}}, has_side_effect = true}}

@@ -15,7 +15,6 @@ import pytest
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.passes import available, forget
 
 FILE = Path(__file__).parents[3] / "examples" / "own_rewrites.py"
@@ -41,7 +40,7 @@ def explained(program: Program, name: str) -> tuple[Program, str]:
 def test_jax_functions(example, name, dtype):
     """The results are those of NumPy, before and after."""
     function, arguments = example["examples"]()[name]
-    with enable_x64(True):
+    with jax.enable_x64(True):
         arguments = [x.astype(dtype) for x in arguments]
         expected = NUMPY[name](*[x.astype(np.float64) for x in arguments])
         written = hlograph.jit(function, optimize="none")
@@ -78,7 +77,7 @@ def test_a_log_determinant_beyond_the_range_of_floats(example):
     """Why it is worth having: as written there is nothing but inf."""
     half = np.random.default_rng(0).normal(size=(300, 300))
     a = half @ half.T + np.eye(300)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         assert hlograph.jit(example["log_determinant"], optimize="none")(a) == np.inf
         found = hlograph.jit(example["log_determinant"], optimize=["log_of_squares"])(a)
     np.testing.assert_allclose(found, np.linalg.slogdet(a)[1], rtol=1e-10)
@@ -121,7 +120,7 @@ def test_refusals(example, name, place):
 
 
 def test_another_composite_and_another_dtype(example):
-    with enable_x64(True):
+    with jax.enable_x64(True):
         program = lowered(example["tridiagonal_solve"], *[np.ones(4)] * 4)
     other = Program.parse(program.text.replace('composite "acme.', 'composite "other.'))
     assert explained(other, "tridiagonal_to_lapack")[1] == ""
@@ -162,7 +161,7 @@ def test_the_file_at_the_command_line(tmp_path):
 
 def test_the_program(capsys):
     """`python examples/own_rewrites.py` prints a line for each."""
-    with enable_x64(True):
+    with jax.enable_x64(True):
         runpy.run_path(str(FILE), run_name="__main__")
     jax.config.update("jax_enable_x64", False)
     lines = capsys.readouterr().out.splitlines()

@@ -15,7 +15,6 @@ import pytest
 import scipy.linalg
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes.portable_linalg import COLUMNS, SMALLEST
 
 DTYPES = {"float64": "f64", "float32": "f32"}
@@ -154,7 +153,7 @@ LAPACK: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., An
 def test_calls_of_lapack(name: str, dtype: str) -> None:
     function, make, expected = LAPACK[name]
     matrix = make(dtype, 2, 5, 5) if make is definite or name == "lu" else make(dtype, 2, 5, 3)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         emitted = hlograph.emit_stablehlo(function, jax.ShapeDtypeStruct(matrix.shape, matrix.dtype))
         program = emitted.run_passes(["device_linalg{platform=cpu}"])
     assert "lapack_" in program.text

@@ -16,8 +16,7 @@ import pytest
 import scipy.linalg
 
 import hlograph
-from hlograph.codegen.errors import HlographError, UnsupportedGraphError
-from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.errors import HlographError, UnsupportedGraphError
 
 Array = np.ndarray[Any, Any]
 TOLERANCE = {"float32": 2e-5, "float64": 1e-12, "complex64": 2e-5, "complex128": 1e-12}
@@ -146,7 +145,7 @@ def emitted(name: str, dtype: str, batch: tuple[int, ...]) -> hlograph.Program:
     """The program for named sizes, which calls no library."""
     function, _, shapes, _ = CASES[name]
     dims = ("n", "n") if shapes is SQUARE else ("m", "n")
-    with enable_x64(True):
+    with jax.enable_x64(True):
         program = hlograph.emit_stablehlo(function, jax.ShapeDtypeStruct((*batch, *dims), dtype))
     assert "custom_call" not in program.text
     return program
@@ -240,7 +239,7 @@ def test_beside_running_sums(name: str, policy: str, running: str) -> None:
         return lambda a: sum((x * np.arange(x.size).reshape(x.shape)).sum() for x in function(a))
 
     a = matrices("ordinary", (3, 5), "float64", False, ())
-    with enable_x64(True):
+    with jax.enable_x64(True):
         compiled = hlograph.jit(function, dims={"a": ("m", "n")}, policy=policy)
         for found, expected in zip(compiled(a), jax.jit(function)(a), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)

@@ -10,10 +10,9 @@ from jax.extend.core import ClosedJaxpr
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen import dims as dimension
+from hlograph.builder import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
 from hlograph.codegen.dims import parse
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.ir.values import constants
 
 SDS = jax.ShapeDtypeStruct
@@ -293,7 +292,7 @@ def test_a_jaxpr_with_symbolic_sizes() -> None:
 def test_x64_is_the_callers() -> None:
     spec = SDS(("n",), "float64")
     assert hlograph.emit_stablehlo(lambda x: x.sum(), spec).signature.results[0].dtype == np.float32
-    with enable_x64(True):
+    with jax.enable_x64(True):
         program = hlograph.emit_stablehlo(lambda x: x.sum(), spec)
     assert program.signature.results[0].dtype == np.float64
     value = np.random.default_rng(0).normal(size=9)

@@ -10,7 +10,7 @@ import pytest
 from jax import random
 from pytensor.compile.builders import OpFromGraph
 from pytensor.scan.utils import until
-from support import assert_same, enable_x64
+from support import assert_same
 
 import hlograph
 from hlograph.errors import UnsupportedGraphError
@@ -48,7 +48,7 @@ ONLY = random.split(KEY, 1)[0]  # of the only generator
 
 def by_hand(key, count, of=lambda key: random.normal(key, (), float)):
     """What each step draws with its part of a key."""
-    with enable_x64(True):
+    with jax.enable_x64(True):
         return np.array([of(random.fold_in(key, i)) for i in range(count)])
 
 
@@ -102,7 +102,7 @@ def test_draws_before_in_and_behind_the_loop():
     behind = normal(last, 0, 1)[1]
     found = hlograph.function([], [before, drawn, behind])(KEY)
     one, two, three = random.split(KEY, 3)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         wanted = [random.normal(one, (), float), by_hand(two, 3), random.normal(three, (), float)]
     for result, expected in zip(found, wanted, strict=True):
         assert_same(result, np.asarray(expected), rtol=1e-12)
@@ -117,7 +117,7 @@ def test_a_generator_that_is_only_read_draws_the_same_in_each_step():
         n_steps=3,
         return_updates=False,
     )
-    with enable_x64(True):
+    with jax.enable_x64(True):
         e = random.normal(ONLY, (), float)
         assert_same(hlograph.function([], drawn)(KEY), np.array([1 + e, 1 + 2 * e, 1 + 3 * e]), rtol=1e-12)
 
@@ -182,7 +182,7 @@ def test_derivatives_and_batches_by_jax():
     """Derivatives see the same draws: against differences of two values at the same key."""
     fn = hlograph.function([s], (walk(n_steps=6) ** 2).sum())
     h = 1e-6
-    with enable_x64(True):
+    with jax.enable_x64(True):
         slope = jax.grad(fn, argnums=1)(KEY, 0.7)
         np.testing.assert_allclose(slope, (fn(KEY, 0.7 + h) - fn(KEY, 0.7 - h)) / (2 * h), rtol=1e-7)
         keys = random.split(KEY, 3)
@@ -193,7 +193,7 @@ def test_derivatives_and_batches_by_jax():
 def test_batches_of_parameters():
     """One key for all elements of a batch: the same random numbers, as `jax.vmap` has it."""
     fn = hlograph.function([s], walk(n_steps=4))
-    with enable_x64(True):
+    with jax.enable_x64(True):
         found = jax.vmap(fn, in_axes=(None, 0))(KEY, np.array([0.5, 2.0]))
     wanted = np.stack([walk_by_hand(4, 0.5), walk_by_hand(4, 2.0)])
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
@@ -230,7 +230,7 @@ def sums_of_more_and_more(first, last):
 def test_steps_that_draw_as_many_numbers_as_a_sequence_says(policy):
     """Written out, they are drawn as in a loop: step `i` with its part of the key."""
     x, states, sums = np.array([0.5, 1.0]), [], []
-    with enable_x64(True):
+    with jax.enable_x64(True):
         for i, size in enumerate(range(2, 6)):
             sums.append(np.asarray(random.normal(random.fold_in(ONLY, i), (size,), float)).sum())
             x = x[size % 2] + sums[-1] + x

@@ -12,7 +12,6 @@ import pytensor.tensor as pt
 import pytest
 import scipy.linalg
 from pytensor.tensor.linalg import eigh
-from support import enable_x64
 
 import hlograph
 import hlograph.pytensor
@@ -38,7 +37,7 @@ QUADRATIC = ((vectors.T @ vector) ** 2 / (values + 1)).sum()
 @pytest.fixture(autouse=True)
 def wide() -> Iterator[None]:
     """Matrices whose eigenvalues are equal in 64 bits stay so in `jax.grad`."""
-    with enable_x64(True):
+    with jax.enable_x64(True):
         yield
 
 

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.builders import OpFromGraph
 from pytensor.graph.replace import vectorize_graph
-from support import assert_same, enable_x64, rewritten
+from support import assert_same, rewritten
 
 import hlograph
 
@@ -83,7 +83,7 @@ def test_derivatives_of_the_function():
     """What is differentiated is the rewritten graph, whose inner graphs are rewritten too."""
     y = scanned(CASES["log sigmoid"][0], X)
     fn = hlograph.function([X], y.sum())
-    with enable_x64(True):
+    with jax.enable_x64(True):
         slope = jax.grad(fn)(FAR)
     np.testing.assert_allclose(np.asarray(slope), CASES["log sigmoid"][2], rtol=1e-12, atol=1e-300)
 

@@ -16,7 +16,7 @@ import scipy.linalg
 from matrices import normal, positive, weighted, well
 from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
-from support import Case, PaddingRefusedWarning, assert_same, check_case, each, enable_x64, reference
+from support import Case, PaddingRefusedWarning, assert_same, check_case, each, reference
 
 import hlograph
 from hlograph import errors
@@ -383,7 +383,7 @@ def test_beside_running_sums(kind: str, policy: str) -> None:
     weights = [normal(*x.shape) for x in found[count : 2 * count]]
     loss = sum((w * pt.cumsum(x * sign, axis=0)).sum() for w, x, sign in zip(weights, first, signs, strict=True))
     (wanted,) = reference([A], [grad(loss, A)], [a])
-    with enable_x64(True):
+    with jax.enable_x64(True):
         gradient = jax.grad(lambda a: sum((w * x).sum() for w, x in zip(weights, compiled(a)[count:], strict=False)))(a)
     np.testing.assert_allclose(gradient, wanted, rtol=1e-8, atol=1e-8)
 

@@ -11,7 +11,7 @@ import pytest
 from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.graph.replace import vectorize_graph
-from support import assert_same, check_lowering, enable_x64
+from support import assert_same, check_lowering
 
 import hlograph
 from hlograph.errors import LoweringError, UnsupportedGraphError
@@ -91,14 +91,14 @@ def test_derivatives_are_the_ops_own():
     loss = (Rotate(1)(x) * x**2).sum()
     wanted = pytensor.function([x], pytensor.grad(loss, x), mode="FAST_COMPILE")(XS)
     assert_same(hlograph.function([x], pytensor.grad(loss, x))(XS), wanted)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         np.testing.assert_allclose(jax.grad(hlograph.function([x], loss))(XS), wanted)
 
 
 def test_batches():
     fn = hlograph.function([x], Rotate(1)(x))
     rows = np.stack([XS, 2 * XS])
-    with enable_x64(True):
+    with jax.enable_x64(True):
         np.testing.assert_array_equal(jax.vmap(fn)(rows), np.roll(rows, 1, axis=1))
     batch = vectorize_graph(Rotate(1)(x), {x: X})
     assert_same(hlograph.function([X], batch)(rows), np.roll(rows, 1, axis=1))

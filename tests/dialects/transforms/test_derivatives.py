@@ -18,8 +18,7 @@ from pytensor.ifelse import ifelse
 from pytensor.tensor.elemwise import CAReduce
 
 import hlograph
-from hlograph.codegen.errors import DerivativeError
-from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.errors import DerivativeError
 
 _rng = np.random.default_rng(3)
 VECTOR, MATRIX, SQUARE = _rng.normal(size=4), _rng.normal(size=(3, 4)), _rng.normal(size=(3, 3)) + 3 * np.eye(3)
@@ -29,7 +28,7 @@ PLACES = np.array([2, 0, 2])
 
 @pytest.fixture(autouse=True)
 def _double() -> Any:
-    with enable_x64(True):
+    with jax.enable_x64(True):
         yield
 
 
@@ -167,7 +166,7 @@ def test_the_gradient_of_a_batch_of_factorizations() -> None:
     rng = np.random.default_rng(0)
     half = rng.normal(size=(2, 3, 3))
     matrices, vectors = half @ half.transpose(0, 2, 1) + np.eye(3), rng.normal(size=(2, 3))
-    with enable_x64(True):
+    with jax.enable_x64(True):
         single = jax.vmap(jax.grad(function, (0, 1)))(matrices, vectors)
         batch = jax.grad(lambda a, b: jax.vmap(function)(a, b).sum(), (0, 1))(matrices, vectors)
         shared = jax.grad(lambda a, b: jax.vmap(function, (0, None))(a, b).sum(), 1)(matrices, vectors[0])

@@ -10,15 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from hlograph import Program
-from hlograph.codegen import dims as dimension
+from hlograph.builder import Builder, SizeSource
+from hlograph.builder import dims as dimension
 from hlograph.codegen import signature as signatures
-from hlograph.codegen.builder import Builder
-from hlograph.codegen.builder.core import SizeSource
 from hlograph.codegen.dims import Dim, maximum, minimum
-from hlograph.codegen.errors import PaddingError
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import verify
 from hlograph.codegen.signature import Argument, Result, Signature
+from hlograph.errors import PaddingError
 
 from .maker import KINDS, NESTING, Maker
 from .recipes import BOOL, F32, F64, I32, I64, Case, Choices, Given, InapplicableError, Recipe, Tolerance, Value

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hlograph import builder as hlo
-from hlograph.codegen.builder import Tensor
+from hlograph.builder import Tensor
 
 from .maker import Maker, is_exact_number, is_float, is_index, is_ranked, kind
 from .recipes import BOOL, I32, LIMIT, Choices, Value

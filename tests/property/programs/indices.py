@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hlograph import builder as hlo
-from hlograph.codegen.builder import Tensor
+from hlograph.builder import Tensor
 from hlograph.codegen.dims import Dim
 
 from .maker import Maker, grid_of, is_index, is_number, is_ranked, kind

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hlograph import builder as hlo
-from hlograph.codegen import dims as dimension
-from hlograph.codegen.builder import Builder
-from hlograph.codegen.builder.types import Dims, DType
+from hlograph.builder import Builder, Dims, DType
+from hlograph.builder import dims as dimension
 from hlograph.codegen.dims import Dim, maximum, minimum
 
 from .recipes import BOOL, ELEMENTS, LIMIT, Choices, InapplicableError, Value

@@ -9,8 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from hlograph import Program
-from hlograph.codegen.builder import Tensor
-from hlograph.codegen.builder.types import Dims, DType
+from hlograph.builder import Dims, DType, Tensor
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hlograph import builder as hlo
-from hlograph.codegen.builder import Tensor
+from hlograph.builder import Tensor
 from hlograph.codegen.builder.shape import i64_array
 from hlograph.codegen.dims import maximum
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hlograph import builder as hlo
-from hlograph.codegen.builder.types import Dims
+from hlograph.builder import Dims
 from hlograph.codegen.dims import Dim, minimum
 
 from .maker import Maker, is_ranked, kind

@@ -10,7 +10,7 @@ from jax import lax
 import hlograph
 from hlograph.codegen.artifact import checks
 from hlograph.codegen.dtypes import kind_of
-from hlograph.codegen.errors import ArgumentTypeError, ArtifactError, CompileError, UnsupportedGraphError
+from hlograph.errors import ArgumentTypeError, ArtifactError, CompileError, UnsupportedGraphError
 
 pytestmark = pytest.mark.optimized  # what XLA makes of a module
 

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from hlograph.codegen.ir.jax_compat import direct_execution, enable_x64
+from hlograph.codegen.ir.jax_compat import direct_execution
 from hlograph.runtime.calls import from_numpy
 from hlograph.runtime.calls.from_numpy import COPIED, STAGED, Place, alone, numpy_call
 from hlograph.runtime.calls.memory import aligned
@@ -30,7 +30,7 @@ def refuse(*args):
 
 def compiled_on(device, function, shapes, **options):
     sharding = jax.sharding.SingleDeviceSharding(device)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in shapes]
         return jax.jit(function, in_shardings=sharding, out_shardings=sharding, **options).lower(*specs).compile()
 
@@ -57,7 +57,7 @@ def packed(shapes):
 
 def made_packed(function, *args, otherwise=refuse):
     """The same with results in flat arrays, one per dtype."""
-    with enable_x64(True):
+    with jax.enable_x64(True):
         results = packed(jax.eval_shape(lambda *arrays: tuple(function(*arrays)), *args))
 
     def flat(*arrays):
@@ -136,7 +136,7 @@ def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, coun
         x[...] = value
         check(call(x, y), (np.full(count, value + 2), np.asarray(value * count)))
         check(call(x, 2.0), (np.full(count, value + 2), np.asarray(value * count)))
-    with enable_x64(False):
+    with jax.enable_x64(False):
         check(call(x, y), (np.full(count, value + 2), np.asarray(value * count)))
 
 
@@ -144,7 +144,7 @@ def test_it_does_not_depend_on_the_x64_mode_of_the_thread(make, execution):
     x, y = np.arange(3.0) + 1e-12, np.arange(4) + 2**40
     call = make(lambda x, y: (x + 1, y - 1), x, y)
     for mode in (False, True):
-        with enable_x64(mode):
+        with jax.enable_x64(mode):
             check(call(x, y), (x + 1, y - 1))
 
 
@@ -262,7 +262,7 @@ def test_jax_arrays_pass_through(execution, size):
     given = [Place((size,), x.dtype, 0, numpy=False), Place((size,), x.dtype, 1)]
     results = [Place((size,), x.dtype, 0), Place((size,), x.dtype, 1, numpy=False)]
     call = numpy_call(compiled, given, results, device, otherwise=refuse)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         state = jax.device_put(x, device)
     for factor in (1, 2, 4):
         total, state = call(state, x)
@@ -279,7 +279,7 @@ def test_a_call_keeps_none_of_its_jax_arrays(execution):
     compiled = compiled_on(device, lambda s: (s + 1,), [np.zeros(3)])
     place = Place((3,), np.dtype(float), 0, numpy=False)
     call = numpy_call(compiled, [place], alone([np.zeros(3)]), device, otherwise=refuse)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         array = jax.device_put(np.zeros(3), device)
     alive = weakref.ref(array)
     check(call(array), (np.ones(3),))

@@ -17,7 +17,6 @@ import scipy.sparse
 
 import hlograph
 import hlograph.pytensor
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError, GraphError, UnsupportedGraphError
 
 KNOWN = scipy.sparse.random(5, 4, density=0.5, format="csr", random_state=0)
@@ -118,7 +117,7 @@ def parts(data):
 
 def test_derivatives(form):
     by_data, by_vector = 2 * (KNOWN @ VECTOR)[ROWS] * VECTOR[KNOWN.indices], 2 * KNOWN.T @ (KNOWN @ VECTOR)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         found = jax.jit(jax.grad(lambda data, x: form(parts(data), x), argnums=(0, 1)))(KNOWN.data, VECTOR)
         np.testing.assert_allclose(found[0], by_data)
         np.testing.assert_allclose(found[1], by_vector)
@@ -132,7 +131,7 @@ def test_derivatives(form):
 def test_jax_matrices(form):
     from jax.experimental.sparse import BCSR
 
-    with enable_x64(True):
+    with jax.enable_x64(True):
         given = BCSR.from_scipy_sparse(KNOWN)
         np.testing.assert_allclose(jax.jit(form)(given, VECTOR), ((KNOWN @ VECTOR) ** 2).sum())
         fn = hlograph.function([W], W * 2.0)
@@ -148,7 +147,7 @@ def test_jax_matrices(form):
 def test_derivatives_where_places_are_computed(build):
     fn = hlograph.function([W], build(W))
     at = lambda data: scipy.sparse.csr_matrix((data, KNOWN.indices, KNOWN.indptr), KNOWN.shape)  # noqa: E731
-    with enable_x64(True):
+    with jax.enable_x64(True):
         step = 1e-6 * np.random.default_rng(1).normal(size=KNOWN.nnz)
         ends = [float(fn(at(KNOWN.data + sign * step))) for sign in (1, -1)]
         slope = jax.grad(lambda data: fn(parts(data)))(KNOWN.data)

@@ -21,7 +21,6 @@ from jax.sharding import PartitionSpec
 
 import hlograph
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 THREADS = 8
 ROUNDS = 12  # more than JAX uses one context for
@@ -54,7 +53,7 @@ def short(number: int) -> Callable[[Any], Any]:
 
 
 def emitted(number: int, of_number: Callable[[int], Callable[[Any], Any]] = of_number) -> hlograph.Program:
-    with enable_x64(True):
+    with jax.enable_x64(True):
         spec = jax.ShapeDtypeStruct(X.shape, X.dtype)
         return hlograph.jit(of_number(number), dims={"x": "n"}).program(spec)
 
@@ -106,7 +105,7 @@ def test_programs_merged_into_one_module() -> None:
         return own(x) * shared(x) + own(2.0 * x)
 
     def work(number: int) -> list[Any]:
-        with enable_x64(True):
+        with jax.enable_x64(True):
             fn = hlograph.jit(of_number(number), dims={"x": "n"})
 
             def merged(x: Any) -> Any:
@@ -135,7 +134,7 @@ def test_modules_with_other_dialects() -> None:
         return jax.lax.with_sharding_constraint(x * 2.0, sharding) + 1.0
 
     def work(number: int) -> tuple[bool, np.ndarray]:
-        with enable_x64(True):
+        with jax.enable_x64(True):
             lowered = jax.jit(constrained).lower(X)
             program = hlograph.Program.parse(lowered.as_text())
             fn = program.compile()
@@ -154,7 +153,7 @@ def test_made_in_one_thread_used_in_another_and_freed_in_a_third(young_heap: Non
     def make() -> None:
         try:
             for number in range(ROUNDS):
-                with enable_x64(True):
+                with jax.enable_x64(True):
                     made.put((emitted(number, short), hlograph.jit(short(number)).lower(X)))
         finally:
             made.put(None)
@@ -165,7 +164,7 @@ def test_made_in_one_thread_used_in_another_and_freed_in_a_third(young_heap: Non
             while (item := made.get()) is not None:
                 program, lowered = item
                 function = program.specialize({"n": len(X)}).compile()
-                with enable_x64(True):
+                with jax.enable_x64(True):
                     values.append(float(function(X)) + float(lowered.compile()(X)))
                 used.put((program, lowered, lowered.stages, function))
         finally:

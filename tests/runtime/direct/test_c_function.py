@@ -21,7 +21,7 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
 from hlograph.runtime import c_function
 from hlograph.runtime.c_function import CFunction, PythonCallWarning
 from hlograph.runtime.direct import verdict

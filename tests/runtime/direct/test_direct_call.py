@@ -25,8 +25,7 @@ import pytest
 from kernels import small_call
 
 import hlograph
-from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError
-from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.runtime.c_function import FORMS, CProgram, table
 from hlograph.runtime.calls import memory
 from hlograph.runtime.direct import call, object_code, steps, verdict
@@ -51,7 +50,7 @@ INTEGERS = RANDOM.integers(0, 40, (3, 100, 2))
 
 @pytest.fixture(autouse=True)
 def _x64() -> Iterator[None]:
-    with enable_x64(True):
+    with jax.enable_x64(True):
         yield
 
 
@@ -191,7 +190,7 @@ def test_bits_are_pjrts(case: str) -> None:
 
 def test_without_64_bit_types_in_jax() -> None:
     executable = compiled(schools_and_gradient, SCHOOLS)
-    with enable_x64(False):
+    with jax.enable_x64(False):
         results = DirectCall.of(executable, SCHOOLS)(*SCHOOLS)
     for result, expected in zip(results, schools_in_numpy(*SCHOOLS), strict=True):
         assert result.dtype == np.float64

@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from direct_functions import growth
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.direct.object_code import DirectCallRefused
 from hlograph.runtime.direct.verdict import Verdict
@@ -149,7 +149,7 @@ def test_a_difference_that_is_found_later(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(direct_way.DirectCall, "loaded", lambda *args: loaded.append(load(*args)) or loaded[0])
     monkeypatch.setattr(direct_way, "EVERY", 4)
     table = np.linspace(0, 1, 300)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         options = hlograph.CpuOptions(direct=True, regions=False)  # a constant has a buffer of its own
         fn = hlograph.jit(lambda at: jnp.asarray(table)[at], outputs="numpy", cpu=options)
         places = np.array([7, 9, 11])

@@ -11,7 +11,6 @@ import pytest
 
 import hlograph
 from hlograph.codegen.ir import jax_compat
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 pytestmark = pytest.mark.optimized  # what XLA makes of a module
 
@@ -28,7 +27,7 @@ SHAPES: list[tuple[tuple[int, ...], int | None]] = [
 
 
 def compiled(function: Any, *shapes: tuple[int, ...], dtype: Any) -> hlograph.Function:
-    with enable_x64(True):
+    with jax.enable_x64(True):
         specs = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
         return hlograph.emit_stablehlo(function, *specs).compile(cpu="plain")
 

@@ -12,9 +12,9 @@ import pytest
 from jax import lax
 
 import hlograph
+from hlograph import Program
 from hlograph.codegen.ir.modules import clone_bytes
 from hlograph.codegen.passes import cpu_regions
-from hlograph.codegen.program import Program
 from hlograph.errors import PassError
 from hlograph.runtime.executables import cpu_plan
 

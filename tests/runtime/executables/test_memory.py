@@ -12,7 +12,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.program import Program
+from hlograph import Program
 from hlograph.runtime.executables.prepared import PreparedProgram
 from hlograph.runtime.transforms.callee import FunctionCall, StaticModule
 

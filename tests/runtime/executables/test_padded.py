@@ -19,7 +19,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.errors import ArgumentShapeError, ArgumentTypeError, PaddingError
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError, PaddingError
 from hlograph.runtime.executables.padding import Buffers, _seen, cut, pad
 from hlograph.runtime.executables.policy import PaddingRefusedWarning, RecompilationWarning
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hlograph import Bucket, Program
-from hlograph.runtime.executables.policy import Policies, PolicyError, dependent_roots
+from hlograph.errors import PolicyError
+from hlograph.runtime.executables.policy import Policies, dependent_roots
 
 TWO = """func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]},
                          %y: tensor<?xf32> {hlograph.name = "y", hlograph.dims = ["m"]}) -> tensor<?xf32> {

@@ -25,7 +25,6 @@ from jax import lax
 from support import NIGHTLY
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes import cpu_forms
 
 DTYPES = {"float16": np.float16, "bfloat16": jnp.bfloat16, "float32": np.float32, "float64": np.float64}
@@ -227,7 +226,7 @@ def check(form: Form, dtype: str, size: int, routes: Iterable[str], count: int |
         calls[route] = hlograph.jit(lambda x: form.function(x), **dims, **(options or {}))
     worst = dict.fromkeys(calls, 0.0)
     number: Any = (lambda value: mpmath.mpf(value)) if form.nonlinear else Fraction
-    with enable_x64(True), mpmath.workdps(50):
+    with jax.enable_x64(True), mpmath.workdps(50):
         for drawn in arrays(size, dtype)[:count]:
             x = form.prepared(drawn)
             exact = list(form.exact([number(value) for value in x.astype("float64").tolist()]))
@@ -259,7 +258,7 @@ def test_the_form_is_taken(name):
     form = FORMS[name]
     route = (*form.routes, "numpy")[0]
     call = hlograph.jit(lambda x: form.function(x), dims={"x": ("n",)}, **ROUTES[route])
-    with enable_x64(True):
+    with jax.enable_x64(True):
         x = form.prepared(arrays(1100, "float64")[0])
         call(x)
         done = {stage.name.partition("{")[0] for stage in call.lower(x).stages if stage.rewritten}
@@ -286,7 +285,7 @@ def test_a_hundred_thousand_in_order(dtype):
     true = Fraction(float(x[0])) * 100_003
     for function in (lambda x: jnp.sum(stepped(x)), lambda x: jnp.cumsum(columns(x, 16), 0)[-1, 3]):
         call = hlograph.jit(function, dims={"x": ("n",)}, policy="exact", outputs="numpy")
-        with enable_x64(True):
+        with jax.enable_x64(True):
             assert error(call(x), [true], dtype) <= 1
 
 
@@ -297,7 +296,7 @@ def test_graphs(dtype):
     rows = pt.stack([x] * 20, axis=1)
     outputs = [pt.cumsum(x), pt.cumsum(rows, axis=0)[:, 3], x.sum(), rows.sum(axis=0)[3]]
     run = hlograph.function([x], outputs, outputs="numpy")
-    with enable_x64(True):
+    with jax.enable_x64(True):
         for value in arrays(1100, dtype)[:5]:
             sums = running([Fraction(each) for each in value.astype("float64").tolist()])
             jitted = jax.jit(jnp.cumsum)(value)

@@ -17,7 +17,6 @@ from jax import lax
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 JITTED = type(jax.jit(lambda x: x))
 
@@ -155,7 +154,7 @@ def test_in_x64_mode(name) -> None:
     function, dims, arguments = CASES[name]
     ours, theirs = hlograph.jit(function, dims=dims), jax.jit(function)
     narrow = ours(*arguments(5))
-    with enable_x64(True):
+    with jax.enable_x64(True):
         wide = jax.tree.map(lambda x: x.astype(np.float64) if x.dtype == np.float32 else x, arguments(5))
         assert_same(ours(*wide), theirs(*wide))
     assert ours.stats.traces == 2
@@ -533,7 +532,7 @@ def test_calls_with_known_arrays_are_as_others(name, dims) -> None:
     same(*[jnp.asarray(random(7, seed=seed)) for seed in range(2)])  # other sizes
     same(*[x.astype(jnp.float16) for x in arrays])  # another dtype
     assert ours.stats.calls == calls
-    with enable_x64(True):
+    with jax.enable_x64(True):
         same(*arrays)
         same(*[np.asarray(x, np.float64) for x in arrays])
     args, kwargs = arguments(*arrays)

@@ -9,7 +9,6 @@ import pytest
 from jax import lax
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.transforms.primitive import stablehlo_call
 
 LENGTHS = (3, 7, 12, 20, 33, 40)
@@ -209,7 +208,7 @@ def test_complex_numbers_by_jaxs_conventions() -> None:
 
 
 def test_in_x64_mode() -> None:
-    with enable_x64(True):
+    with jax.enable_x64(True):
         ours = hlograph.jit(loss, dims={"xs": ("t", 4)})
         w, xs = random(4, 4).astype(float), random(6, 4).astype(float)
         assert_same(jax.grad(ours)(w, xs), jax.grad(loss)(w, xs), 1e-12)

@@ -12,7 +12,6 @@ import pytest
 
 import hlograph
 from hlograph import errors
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.runtime.executables.policy import RecompilationWarning
 
 ORDER = (3, 2, 8, 5, 1, 2)  # in calls
@@ -265,7 +264,7 @@ def test_numbers_are_those_of_jax_jit(name, policy) -> None:
 def test_numbers_in_x64_mode(name) -> None:
     function = NUMBERS[name]
     ours = hlograph.jit(function, dims={"x": "n"}, policy="padded")
-    with enable_x64(True):
+    with jax.enable_x64(True):
         assert_same(ours, jax.jit(function), [(vector(n).astype(np.float64),) for n in LONG], 4e-16)
 
 

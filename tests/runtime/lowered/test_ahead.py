@@ -17,9 +17,7 @@ from jax.experimental import serialize_executable, topologies
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.errors import PaddingError
-from hlograph.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, DeviceError
-from hlograph.runtime.executables.policy import PolicyError
+from hlograph.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, DeviceError, PaddingError, PolicyError
 
 SDS = jax.ShapeDtypeStruct
 

@@ -16,7 +16,6 @@ from jax import export
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 CALLER = """
 import sys
@@ -47,7 +46,7 @@ def test_plain_jax_loads_calls_and_differentiates(tmp_path: Path) -> None:
         X, y, beta = logistic_data(n)
         np.savez(path, X=X, y=y, beta=beta)
     subprocess.run([sys.executable, "-c", CALLER, str(tmp_path / "logp.bin"), *map(str, paths)], check=True)
-    with enable_x64(True):
+    with jax.enable_x64(True):
         for n in lengths:
             found = np.load(tmp_path / f"in{n}.npz.out.npz")
             value, gradient = jax.value_and_grad(MODELS["logistic"].value, 2)(*logistic_data(n))
@@ -79,7 +78,7 @@ def test_linear_algebra_for_several_platforms(size: int | None) -> None:
     assert exported.platforms == ("cpu", "cuda", "tpu")
     assert "lapack" not in exported.mlir_module()
     value = np.array([[2.0, 0.5], [0.5, 3.0]])
-    with enable_x64(True):
+    with jax.enable_x64(True):
         found = exported.call(value)
     np.testing.assert_allclose(found[0], np.linalg.cholesky(value), rtol=1e-14)
     np.testing.assert_allclose(found[1], [1.0, 0.0], atol=1e-14)
@@ -166,7 +165,7 @@ def test_sizes_are_said_in_every_operator() -> None:
     exported = hlograph.emit_stablehlo(([x, *parts], outputs), dims=dims).to_jax_export()
     for n in (1, 2, 5, 12):
         value, others = np.arange(n) + 0.5, [np.arange(size(n)) + 1.0 for size in SIZES.values()]
-        with enable_x64(True):
+        with jax.enable_x64(True):
             found = exported.call(value, *others)
         for result, other in zip(found, others, strict=True):
             np.testing.assert_allclose(result, np.concatenate([value.sum() * other, other]), rtol=1e-14)
@@ -177,7 +176,7 @@ def test_demands_on_products_and_remainders() -> None:
     x, y, a, b = pt.dmatrix("x"), pt.dmatrix("y"), pt.dtensor4("a"), pt.dmatrix("b")
     solved = hlograph.emit_stablehlo(([a, b], pt.linalg.tensorsolve(a, b))).to_jax_export()
     folded = hlograph.emit_stablehlo(([x, y], x.reshape((4, -1)).sum(0).sum() + x.ravel() * y.ravel())).to_jax_export()
-    with enable_x64(True):
+    with jax.enable_x64(True):
         for shape in ((2, 3, 2, 3), (2, 3, 6, 1)):
             values = rng.normal(size=shape), rng.normal(size=shape[:2])
             np.testing.assert_allclose(solved.call(*values), np.linalg.tensorsolve(*values), rtol=1e-8)

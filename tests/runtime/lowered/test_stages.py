@@ -10,11 +10,11 @@ import pytest
 from jax.experimental import serialize_executable
 
 import hlograph
-from hlograph.codegen.errors import PassError
-from hlograph.codegen.ir.bindings import ir, new_context
+from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.values import dense_attr
 from hlograph.codegen.passes.rewriting import REWRITES
-from hlograph.passes import rewrite, stablehlo
+from hlograph.errors import PassError
+from hlograph.passes import ir, rewrite, stablehlo
 from hlograph.runtime.lowered import hlo
 from hlograph.runtime.lowered.hlo import Cost, measure
 from hlograph.runtime.lowered.stages import Lowered

@@ -11,14 +11,7 @@ import pytest
 
 import hlograph
 from hlograph import Ragged
-from hlograph.codegen.errors import (
-    ArgumentShapeError,
-    ArgumentTypeError,
-    GraphError,
-    OptionError,
-    PaddingError,
-    PolicyError,
-)
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError, GraphError, OptionError, PaddingError, PolicyError
 
 RNG = np.random.default_rng(0)
 LENGTHS = {"different": [3, 7, 1, 5], "equal": [4, 4, 4], "some empty": [2, 0, 6, 0], "one": [5], "all empty": [0, 0]}

@@ -30,7 +30,7 @@ from pymc_models import PLAIN, REFERENCE, Y, build, loop, masked, name_of, param
 
 import hlograph.nutpie  # noqa: E402
 import hlograph.pymc  # noqa: E402
-from hlograph.codegen.errors import (  # noqa: E402
+from hlograph.errors import (  # noqa: E402
     ArgumentError,
     ArgumentShapeError,
     ArgumentTypeError,

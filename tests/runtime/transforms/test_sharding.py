@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 from densities import MODELS, logistic_data
 
-from hlograph.codegen.ir.jax_compat import enable_x64
-
 FOLDER = Path(__file__).parents[2]
 
 
@@ -76,7 +74,7 @@ def test_two_processes() -> None:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])
     processes = [start("two_processes.py", port, str(number)) for number in range(2)]
-    with enable_x64(True):
+    with jax.enable_x64(True):
         value, gradient = jax.value_and_grad(MODELS["logistic"].value, 2)(*logistic_data(64))
     for found in map(finish, processes):
         assert found["devices"] == [2, 4]

@@ -19,12 +19,11 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.gradient import grad_clip
 
 import hlograph
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 
 @pytest.fixture(autouse=True)
 def _wide() -> Any:
-    with enable_x64(True):
+    with jax.enable_x64(True):
         yield
 
 
@@ -286,7 +285,7 @@ def test_float32_and_without_64_bit_types() -> None:
     assert gradient.dtype == np.float32
     np.testing.assert_array_equal(gradient, [2, 2, 2])
     double = hlograph.function([w], (w**3).sum(), name="cubes")
-    with enable_x64(False):
+    with jax.enable_x64(False):
         values = np.array([1.0, 2.0])
         for transformed in (jax.grad(double), jax.jit(jax.grad(double))):
             gradient = transformed(values)
@@ -396,7 +395,7 @@ def test_a_pullback_that_does_not_fit_is_refused(tmp_path: Any) -> None:
 def test_arrays_of_jax_without_64_bit_types(policy: str) -> None:
     x, k = pt.dvector("x"), pt.lvector("k")
     function = hlograph.function([x, k], (x * k).sum(), policy=policy)
-    with enable_x64(False):
+    with jax.enable_x64(False):
         for n in (2, 5, 5):
             for values in (jnp.arange(n), np.arange(n)):
                 result = function(jnp.ones(n) / 4, values)

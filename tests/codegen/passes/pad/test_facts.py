@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from padded_runs import build
 
-from hlograph.codegen.builder import Tensor
+from hlograph.builder import Tensor
 from hlograph.codegen.passes.pad import facts
 from hlograph.codegen.passes.pad.facts import FINITE, UNKNOWN, ZERO, Constant, constant, fold, join
 

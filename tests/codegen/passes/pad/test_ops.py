@@ -25,8 +25,8 @@ from padded_runs import (
 )
 
 from hlograph import Program
-from hlograph.codegen import builder as hlo
-from hlograph.codegen.builder import Tensor
+from hlograph import builder as hlo
+from hlograph.builder import Tensor
 from hlograph.codegen.dims import minimum, symbol
 
 n, m = symbol("n"), symbol("m")

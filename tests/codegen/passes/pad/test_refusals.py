@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hlograph import Program
-from hlograph.codegen.errors import ArgumentShapeError, PaddingError
+from hlograph.errors import ArgumentShapeError, PaddingError
 
 X = '%x: tensor<?xf64> {hlograph.dims = ["n"]}'
 REFUSED = {

@@ -17,9 +17,9 @@ import pytest
 import hlograph
 from hlograph import Program
 from hlograph.codegen import passes
-from hlograph.codegen.ir.bindings import ir
 from hlograph.codegen.passes import roll_loops
 from hlograph.errors import PassError
+from hlograph.passes import ir
 
 RNG = np.random.default_rng(0)
 

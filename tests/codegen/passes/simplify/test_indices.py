@@ -9,7 +9,7 @@ from rewritten_runs import check, rewritten
 from hlograph.codegen.analysis.integers import known
 from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.modules import parse_module
-from hlograph.codegen.ir.values import constant
+from hlograph.passes import constant
 
 
 def gather(shape, indices, sizes, result, offset=(), collapsed=(), mapped=(0,), vector=1, rank=None) -> str:

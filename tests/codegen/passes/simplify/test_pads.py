@@ -41,7 +41,7 @@ def pads(pieces: list[tuple[int, int]], total: int, terms: int = 0, order: list[
 
 def arguments(text: str) -> list[np.ndarray]:
     """Arguments of all kinds of numbers, for a module that `pads` made."""
-    from hlograph.codegen.program import Program
+    from hlograph import Program
 
     shapes = [argument.dims for argument in Program.parse(text).signature.arguments]
     return [np.resize(np.roll(SPECIAL, index), shape) for index, shape in enumerate(shapes)]

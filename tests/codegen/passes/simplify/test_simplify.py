@@ -10,8 +10,9 @@ from pass_table import PAGE
 from rewritten_runs import check, rewritten
 
 import hlograph
-from hlograph.codegen.passes import available, simplify
+from hlograph.codegen.passes import simplify
 from hlograph.errors import PassError
+from hlograph.passes import available
 
 
 def test_every_rewrite_is_a_pass():

@@ -15,7 +15,6 @@ from jax import lax
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.ir.jax_compat import enable_x64
 from hlograph.codegen.passes.xla_bugs.cpu_nan import ELEMENTS
 
 SHAPES = [((7,), None), ((4096,), None), ((5000,), 0), ((64, 64), None), ((64, 64), 0), ((3, 5000), 1)]
@@ -69,7 +68,7 @@ def check(function, name, axis, shape, dtype):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
 def test_functions_of_jax(dtype, name, shape, axis, policy):
     dims = {"dims": {"x": ("n", *shape[1:])}, "policy": policy} if policy != "no names" else {}
-    with enable_x64(True):
+    with jax.enable_x64(True):
         function = hlograph.jit(lambda x: getattr(jnp, name)(x, axis=axis), **dims)
         check(function, name, axis, shape, getattr(jnp, dtype))
 
@@ -82,7 +81,7 @@ def test_functions_of_jax(dtype, name, shape, axis, policy):
 def test_graphs_also_inside_of_what_jax_compiles(dtype, name, shape, axis, inside):
     x = pt.tensor("x", dtype=dtype, shape=(None,) * len(shape))
     function = hlograph.function([x], getattr(pt, name)(x, axis=axis))
-    with enable_x64(True):
+    with jax.enable_x64(True):
         if inside == "jit":
             check(jax.jit(lambda x: function(x) * 2), name, axis, shape, dtype)
         elif inside == "vmap":

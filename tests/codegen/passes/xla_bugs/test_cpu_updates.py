@@ -11,7 +11,6 @@ import pytest
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.ir.jax_compat import enable_x64
 
 
 def test_a_barrier_stands_before_the_reshape_alone():
@@ -39,7 +38,7 @@ def test_a_barrier_stands_before_the_reshape_alone():
 )
 def test_updates_made_of_the_array_and_then_reshaped(shifted: Any, shape: tuple[int, ...], cpu: Any) -> None:
     x = np.random.default_rng(1).normal(size=(8, 16))
-    with enable_x64(True):
+    with jax.enable_x64(True):
         spec = jax.ShapeDtypeStruct(x.shape, x.dtype)
         program = hlograph.emit_stablehlo(lambda x: shifted(x * 2.0).reshape(shape), spec)
         wanted = np.asarray(shifted(jnp.asarray(x * 2.0))).reshape(shape)
