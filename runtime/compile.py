@@ -73,6 +73,6 @@ def with_pullback(program: Program) -> Program:
         program.copy_module(),
         filename=program.filename,
         bindings=program.bindings,
-        pullback=Pullback(found.function.program, found.places, seeded),
+        pullback=Pullback(found[0].program, found[1], seeded),
         host_calls=program.host_calls,
     )

@@ -41,8 +41,7 @@ from .executables.stats import Counter, Stats
 from .executables.stored import Shelf
 from .host import is_from_python
 from .options import CompileOptions
-from .transforms.callee import FunctionCall
-from .transforms.derived import Derived
+from .transforms.callee import Derived, FunctionCall
 
 if TYPE_CHECKING:
     from .c_function import CFunction, FormName

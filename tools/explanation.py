@@ -28,7 +28,7 @@ from ..codegen.signature import Argument, Result, Root, Signature, known_constra
 from ..runtime.executables.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, dependent_roots
 from ..runtime.executables.stats import Stats
 from ..runtime.function import Function
-from ..runtime.transforms.derived import Transformable
+from ..runtime.transforms.callee import Transformable
 from .console import Rows, columns, count, format_dims, page
 from .walk import PYTHON, Facts, Node, Refusal, Value, place_of, walk
 

@@ -2,34 +2,175 @@
 
 In: what a callee is made of. Out: what the primitive asks for: types, modules, derivatives, batches. `StaticModule` is
 a program and nothing more. `FunctionCall` is the call of a function, with the values that decide its sizes: an
-operation on 32-bit types where JAX has no others, whose derivatives and batches are calls of the functions that the
-function gives rise to (`derived.py`). Decision to know: a `Pushforward` is made without its program, which reverse mode
-never needs.
+operation on 32-bit types where JAX has no others. Its derivatives and batches are calls of other functions, which
+`Derived` makes of programs that the function's source makes, when they are first asked for. Decision to know: a
+`Pushforward` is made without its program, which reverse mode never needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 from jax import export
 from jax.core import max_dim, min_dim
 
 from ...codegen import dims as dimension
+from ...codegen import forks
 from ...codegen.dims import Dim
 from ...codegen.dtypes import kind_of
-from ...codegen.errors import ArgumentShapeError, DerivativeError, UnsupportedGraphError
+from ...codegen.errors import (
+    ArgumentShapeError,
+    DerivativeError,
+    GraphError,
+    HlographError,
+    UnsupportedGraphError,
+    UnsupportedOpError,
+)
 from ...codegen.ir.jax_compat import enable_x64, inconclusive_error, keep_weakly
-from ...codegen.program import Program
+from ...codegen.program import Made, Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
 from ..calls.arguments import find_sizes, narrowed
 from ..executables.prepared import PreparedProgram, prepare_open
-from .derived import Transformable
+from ..executables.stats import Stats
 
 Shape = tuple[int, ...]
 Inline = Callable[[Sequence[Any]], list[Any]]
+
+
+class Transformable(Protocol):
+    """A compiled program, as far as JAX's transformations ask of it: a `Function`."""
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def derived(self) -> Derived: ...
+    @property
+    def stats(self) -> Stats: ...
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]: ...
+    def prepared(self, sizes: Mapping[str, int]) -> PreparedProgram: ...
+    def clear_cache(self) -> None: ...
+
+
+Derivation = tuple[Transformable, tuple[int, ...]]  # a function made from another, and its `Made.places`
+
+
+class Derived:
+    """The functions that were made of one so far: its pushforwards, pullbacks, gradients and batched versions.
+
+    Args:
+        program: the function's.
+        make: compiles another program in the same way.
+    """
+
+    def __init__(self, program: Program, make: Callable[[Program], Transformable]) -> None:
+        self._program = program
+        self._compile = make
+        self._found: dict[Hashable, Derivation | None] = {}
+        self._refused: dict[tuple[Any, ...], str] = {}
+        self._lock = forks.lock(threading.RLock)
+
+    def __iter__(self) -> Iterator[Transformable]:
+        return iter([found[0] for found in list(self._found.values()) if found is not None])
+
+    @property
+    def loops(self) -> Mapping[tuple[bool, ...], str]:
+        """Batches of which there is no program: which arguments are mapped, and why. They are loops over single calls,
+        or what `jax.vmap` makes of a function that came from JAX."""
+        return {key[1]: reason for key, reason in list(self._refused.items()) if key[0] == "batched"}
+
+    @property
+    def inlined(self) -> Mapping[str, str]:
+        """Derivatives that JAX makes of the function itself, and why there is no program of them."""
+        source = self._program.source
+        found = {str(key[0]): reason for key, reason in list(self._refused.items()) if key[0] != "batched"}
+        if source is not None and source.inline is not None and not source.repeats:
+            found["derivatives of other results than a number"] = "computed again, results may have other signs"
+        return found
+
+    @property
+    def inline(self) -> Inline | None:
+        """The function as JAX traced it, for JAX to transform where there is no program; see `Source.inline`."""
+        source = self._program.source
+        return None if source is None else source.inline
+
+    def kept(self, key: Hashable, make: Callable[[], Derivation | None]) -> Derivation | None:
+        """What was made under a key, now if it is the first time."""
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = make()
+            return self._found[key]
+
+    def loosened(self, error: ArgumentShapeError, make: Callable[[Program], Any]) -> Any:
+        """The function of the program that does not demand of sizes what a call has broken.
+
+        Raises:
+            ArgumentShapeError: the error: there is no such program.
+        """
+        loosen = getattr(self._program.source, "loosened", None)
+        if not error.option or loosen is None:
+            raise error
+        try:
+            found = self.kept(error.option, lambda: (make(loosen(error.option)), ()))
+        except HlographError:
+            raise error from None
+        assert found is not None
+        return found[0]
+
+    def made(self, what: str, *which: Any) -> Derivation | None:
+        """What the source makes of the program, compiled; None where that is no program.
+
+        Args:
+            what: "pushforward", "pullback", "gradient" or "batched", a method of `Source`.
+            which: what that takes besides the program.
+
+        Raises:
+            DerivativeError: there is no source, or it has no derivative.
+            UnsupportedGraphError: there is none; where JAX has another way, it is not tried again.
+        """
+        key, program = (what, *which), self._program
+        if key in self._refused:
+            raise UnsupportedGraphError(self._refused[key])
+        if program.source is None:
+            raise DerivativeError(
+                f"{program.name} has no derivative: it was loaded from an artifact, unpickled or padded, without a "
+                "graph; save the program with derivatives=1 (pickle program.with_pullback()), or save a program of the "
+                "gradient"
+            )
+
+        def make() -> Derivation | None:
+            found: Made | None = getattr(program.source, what)(program, *which)
+            return None if found is None else (self._compile(found.program), found.places)
+
+        try:
+            return self.kept(key, make)
+        except (UnsupportedGraphError, GraphError) as error:
+            if self.inline is not None:
+                self._refused[key] = str(error)
+            raise
+
+    def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> tuple[Derivation | None, tuple[int, ...]]:
+        """From the arguments and cotangents of results to the cotangents of arguments, and which results these are: the
+        seeded ones, or those of the pullback that the program was loaded with."""
+        saved = self._program.pullback
+        if saved is None:
+            return self.made("pullback", active, seeded), seeded
+        return self.kept("saved", lambda: (self._compile(saved.program), saved.arguments)), saved.results
+
+    def batched(self, mapped: tuple[bool, ...]) -> Transformable | None:
+        """With a leading batch axis on the mapped arguments; None where that cannot be, see `loops`."""
+        if self._program.source is None:
+            self._refused["batched", mapped] = "there is no graph: the program was loaded from an artifact"
+            return None
+        try:
+            found = self.made("batched", mapped)
+        except (UnsupportedOpError, UnsupportedGraphError, GraphError) as error:
+            self._refused["batched", mapped] = str(error)
+            return None
+        return None if found is None else found[0]
 
 
 class Derivative(NamedTuple):
@@ -68,7 +209,6 @@ class Callee:
 
     @property
     def signature(self) -> Signature:
-        """The program's."""
         raise NotImplementedError
 
     @property
@@ -215,7 +355,6 @@ class FunctionCall(Callee):
 
     @property
     def count(self) -> int:
-        """Number of operands."""
         return len(self.signature.arguments)
 
     def __repr__(self) -> str:
@@ -256,7 +395,6 @@ class FunctionCall(Callee):
         return types
 
     def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
-        """Those that the sizes do not decide."""
         return self.module(shapes).checks if self.signature.checks else ()
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
@@ -278,21 +416,27 @@ class FunctionCall(Callee):
 
     @property
     def inline(self) -> Inline | None:  # type: ignore[override]
-        """As the function that JAX traced."""
         return self.function.derived.inline
 
     def is_for_jax(self, traced: bool) -> bool:
-        """As its source says."""
         source = self.function.program.source
         return source is not None and source.inline is not None and (not source.repeats or (traced and source.shares))
 
     def gradient(self, active: tuple[int, ...]) -> Derivative | None:
-        """In one program: reverse mode runs the function once."""
+        """In one program: reverse mode runs the function once; None also where it has checks, or clips cotangents."""
+        source, signature = self.function.program.source, self.signature
+        smooth = [j for j, result in enumerate(signature.results) if kind_of(result.dtype) in "fc"]
+        if source is None or signature.checks or signature.has_data_sizes or len(smooth) != 1:
+            return None
+        number = signature.results[smooth[0]]
+        kinds = {kind_of(number.dtype), *[kind_of(signature.arguments[i].dtype) for i in active]}
+        if number.dims or kinds != {"f"} or not source.scales:
+            return None
         try:
-            found = self.function.derived.gradient(active)
+            found = self.function.derived.made("gradient", active, smooth[0])
         except DerivativeError:  # an error where a derivative is run
-            found = None
-        return None if found is None else Derivative(self.other(found.function), found.places)
+            return None
+        return None if found is None else Derivative(self.other(found[0]), found[1])
 
     def pushforward(self, active: tuple[int, ...]) -> Derivative | None:
         """From the graph's derivative, when it is needed: reverse mode needs its transpose alone."""
@@ -307,13 +451,10 @@ class FunctionCall(Callee):
 
     def pullback(self, active: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
         """From all operands and cotangents of the seeded results to cotangents of the active operands."""
-        found = self.function.derived.pullback(active, seeded)
-        if found is None:
-            return None
-        return Derivative(self.other(found.function, len(found.seeds)), found.places, self.count, found.seeds)
+        found, seeds = self.function.derived.pullback(active, seeded)
+        return None if found is None else Derivative(self.other(found[0], len(seeds)), found[1], self.count, seeds)
 
     def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
-        """The program with a leading axis."""
         for (argument, _), _ in self.values:
             if mapped[argument]:
                 name = self.signature.arguments[argument].name
@@ -321,7 +462,7 @@ class FunctionCall(Callee):
                     f"argument {name!r} of {self.name} decides a size: a batch over it would be ragged"
                 )
         found = self.function.derived.batched(mapped)
-        return None if found is None else FunctionCall(found.function, self.values, self.narrow, self.linear)
+        return None if found is None else FunctionCall(found, self.values, self.narrow, self.linear)
 
     def other(self, function: Transformable, further: int = 0) -> FunctionCall:
         """The same call of a function made from this one's, linear in so many further operands."""
@@ -394,7 +535,7 @@ class Pushforward(Callee):
             )
         made = self.of.function.derived.made("pushforward", self.active)
         assert made is not None  # JAX asks for one only where there are such results
-        return self.of.other(made.function, len(self.active))
+        return self.of.other(made[0], len(self.active))
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
         """The program's, specialized. The flags of its checks are those of the function, and are left out."""
@@ -410,7 +551,6 @@ class Pushforward(Callee):
         return self._whole().batched(mapped)
 
     def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
-        """The function's pullback."""
         if any(i < self.of.count for i in linear):
             raise DerivativeError(f"{self.name} cannot be transposed: it is linear in the tangents alone")
         back = {self.active[i - self.of.count]: i for i in linear}
@@ -433,15 +573,13 @@ def evaluate(dim: Dim, sizes: Mapping[str, Any]) -> Any:
     return dimension.rebuild(dim, sizes.__getitem__, minimum=min_dim, maximum=max_dim)
 
 
-def _find_symbols(
-    signature: Signature, shapes: Sequence[Sequence[Any]], values: Mapping[str, int] | None = None
-) -> dict[str, Any]:
+def _find_symbols(signature: Signature, shapes: Sequence[Sequence[Any]], values: Mapping[str, int]) -> dict[str, Any]:
     """`find_sizes` of symbols; what cannot be decided of their relations is refused.
 
     Raises:
         ArgumentShapeError: the shapes contradict the signature, or may contradict it.
     """
-    sizes: dict[str, Any] = dict(values or {})
+    sizes: dict[str, Any] = dict(values)
     for root in signature.roots:
         if root.axis is not None:
             sizes[root.name] = shapes[root.argument][root.axis]
