@@ -11,8 +11,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
-
 PROGRAM = "hlograph"
 # What the extra `cli` in pyproject.toml installs.
 EXTRA_PACKAGES = ("click", "rich")

@@ -7,9 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 
-__all__ = ["Rows", "columns", "count", "format_dims", "format_seconds", "page", "progress"]
-
-
 Rows = list[tuple[str, ...]]
 
 

@@ -1,25 +1,39 @@
 """`hlograph explain FILE`: what a program takes and gives, how its sizes are met, and what it consists of.
 
 What is said about sizes is `hlograph.explain`'s (`explanation.py`), as text or as a page. With `--stages` it shows what
-becomes of the module on its way to the compiler (`stages.py`).
+becomes of the module on its way to the compiler, a row for each stage of `Function.lower`: what is shown is what XLA
+gets.
 """
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections import ChainMap
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..codegen.artifact.files import write_atomically
-from .console import progress
-from .dims import Dims, dims_option, sizes_option
-from .files import STDIN, load_program, output_option, trusted_option
+from .console import columns, format_dims, progress
+from .console import page as html_page
+from .files import STDIN, Dims, dims_option, load_program, output_option, sizes_option, trusted_option
 from .graphs import GraphPath, emit_program, load_option
-from .stages import View, show
 
-__all__ = ["explain"]
+if TYPE_CHECKING:
+    from .. import Program
+    from ..runtime.lowered.stages import Lowered
+
+_HLO = "hlo"
+_NUMBERED = re.compile(r"%\w+(?:#\d+)?(?::\d+)?")
+_CONTEXT = 3  # lines around a difference
+_LINES = 2000  # of a difference on a page
+_NOTE = """\
+ops: operations of the module, those in loops once. flops, bytes: what the executable that XLA makes of the stage
+computes, reads and writes, by XLA's own count, loops as often as they run; temporary: its memory besides arguments and
+results; compile: how long XLA took, and pass: the pass. What XLA gets is the stage "lowered"."""
 
 
 @click.command()
@@ -60,10 +74,9 @@ def explain(
 ) -> None:
     """Explain what a program takes and gives, how each of its sizes is met, and what it consists of.
 
-    Prints inputs, outputs, dimensions and their policy, constraints, checks, axes whose size is not static, what
-    padding does, and what refuses to be padded; hlograph inspect counts operations and constants. With --stages:
-    operations, flops, bytes and temporary memory of the module as it was emitted, after each pass that changed it, and
-    as XLA gets it.
+    Prints inputs, outputs, dimensions and their policy, constraints, checks, what padding does, and what refuses to be
+    padded; hlograph inspect counts operations and constants. With --stages: operations, flops, bytes and temporary
+    memory of the module as it was emitted, after each pass that changed it, and as XLA gets it.
 
     FILE is a module (.mlir, .mlirbc, or - for stdin) or a graph in a Python file (FILE.py:NAME).
     """
@@ -72,11 +85,23 @@ def explain(
     else:
         # Where it is only read, and not compiled, all calls may be in it.
         program = load_program(file, trusted, () if stages or stage is not None else ["*"], dims)
+    title = "stdin" if file == STDIN else file
     if stages or stage is not None:
         if bounds:
             raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")
-        view = View(dict(ChainMap(*sizes)), passes, costs, stage, diff)
-        show(program, view, _choice(policy), page, "stdin" if file == STDIN else file)
+        if stage is None and diff:
+            raise click.UsageError("--diff needs --stage NAME")
+        lowered = _lower(program, dict(ChainMap(*sizes)), passes, _choice(policy))
+        given = [f"{name} = {size}" for name, size in ChainMap(*sizes).items()]
+        heading = f"{program.name} {format_dims(given)}" if given else program.name
+        if page is not None:
+            with write_atomically(page) as stream:
+                stream.write(html_page(heading, _sections(lowered, costs)).encode())
+        elif stage is not None:
+            click.echo(_stage_text(lowered, stage, diff=diff).rstrip("\n"))
+        else:
+            table = [columns(_measured(lowered, costs), indent="  "), *lowered.stages.remarks()]
+            click.echo("\n".join([title, heading, *table, *(["", _NOTE] if costs else [])]))
         return
     if sizes or passes or diff:
         raise click.UsageError("--size, --pass and --diff are for --stages")
@@ -88,9 +113,87 @@ def explain(
         with write_atomically(page) as stream:
             stream.write(explanation.html.encode())
         return
-    click.echo("stdin" if file == STDIN else file)
+    click.echo(title)
     click.echo(explanation.text, nl=False)
 
 
 def _choice(policy: str) -> Any:
     return int(policy) if policy.isdecimal() else policy
+
+
+# ---- stages ----
+
+
+def _lower(program: Program, sizes: Mapping[str, int], passes: Sequence[str], policy: Any) -> Lowered:
+    """The program lowered by JAX for the sizes, with its stages."""
+    optimize: Any = passes or "default"
+    if "none" in passes:
+        if len(passes) > 1:
+            raise click.UsageError("--pass none stands alone")
+        optimize = "none"
+    with progress("lowering and running passes"):
+        lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=sizes)
+        _ = lowered.stages
+    return lowered
+
+
+def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
+    """The table's rows; with the costs of stages, which are compiled for that."""
+    names = lowered.stages.names if costs else ()
+    for number, name in enumerate(names, start=1):
+        with progress(f"compiling {name} ({number} of {len(names)})"):
+            lowered.cost(name)
+    rows = lowered.table(names)
+    return rows if costs else [(name, ops, *rest[4:]) for name, ops, *rest in rows]
+
+
+def _sections(lowered: Lowered, costs: bool) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+    """The table, the first stage's text, and how each of the others differs from the one before, for a page."""
+    yield "stages", _measured(lowered, costs)
+    yield "", [(line,) for line in lowered.stages.remarks()]
+    stages = list(lowered.stages)
+    yield stages[0].name, [(stages[0].short_text(),)]
+    for before, after in pairwise(stages):
+        lines = list(_unified(before, after))[2:]
+        more = [f"... {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+        yield f"{before.name} to {after.name}", [("\n".join(lines[:_LINES] + more),)]
+
+
+def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
+    """The text of one stage, the optimized HLO for `hlo`, or how a stage differs from the one before.
+
+    Raises:
+        PassError: there is no such stage.
+        click.UsageError: the difference to nothing, or of HLO, is asked for.
+    """
+    if name == _HLO:
+        if diff:
+            raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is none of them")
+        from ..runtime.lowered.hlo import readable
+
+        with progress("compiling"):
+            return readable(lowered.compile().as_text() or "")
+    stages = lowered.stages
+    stage = stages[name]
+    if not diff:
+        return stage.text
+    place = list(stages).index(stage)
+    if place == 0:
+        raise click.UsageError(f"--diff: {stage.name} is the first stage; there is none before it")
+    return "".join(f"{line}\n" for line in _unified(stages[place - 1], stage))
+
+
+def _unified(before: Any, after: Any) -> Iterator[str]:
+    """How one stage differs from another, as `diff -u` has it; values that are only numbered anew do not differ."""
+    yield f"--- {before.name}"
+    yield f"+++ {after.name}"
+    old, new = (stage.short_text().splitlines() for stage in (before, after))
+    left, right = ([_NUMBERED.sub("%", line) for line in side] for side in (old, new))
+    for group in difflib.SequenceMatcher(None, left, right).get_grouped_opcodes(_CONTEXT):
+        yield "..."
+        for tag, a, b, c, d in group:
+            if tag == "equal":
+                yield from (f" {line}" for line in new[c:d])
+            else:
+                yield from (f"-{line}" for line in old[a:b])
+                yield from (f"+{line}" for line in new[c:d])

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen import dims as dimension
 from ..codegen.artifact.inspection import origin
 from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
@@ -156,9 +155,6 @@ def _sections(
         yield "checks", [(check.exception, check.message) for check in signature.checks]
     if program.host_calls:
         yield _python(program, facts.nodes)
-    axes = axes_of(signature, sizes, nodes)
-    if axes:
-        yield "axes", axes
     if sizes:
         kinds = Counter(action.kind for action in facts.actions)
         done = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing to do for it"
@@ -329,11 +325,10 @@ def _only(source: Any, found: Sequence[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Size:
-    """A named size: `kind` is "input size", "input value" or "data"; `also` are other axes of inputs that are it;
-    `bound` is that which the facts about padding were found with, None for a size that follows from others."""
+    """A named size: `also` are other axes of inputs that are it; `bound` is what the facts about padding were found
+    with, None for a size that follows from others."""
 
     name: str
-    kind: str
     origin: str
     also: tuple[str, ...]
     policy: str
@@ -365,18 +360,17 @@ def sizes_of(
             policy = f"as {follows[root.name]}"
         else:
             policy = policy_text(choices[root.name], refused=root.name in refused)
-        kind = "input size" if root.kind == "size" else "input value"
         also = _other_axes(root, signature.arguments)
         bound = None if root.name in follows else bounds[root.name]
-        found.append(Size(root.name, kind, origin(root, signature.arguments), also, policy, bound))
+        found.append(Size(root.name, origin(root, signature.arguments), also, policy, bound))
     for entry in signature.counts:
         bounded = entry.bound is not None
         source = f"computed from data, at most {entry.bound}" if bounded else "computed from data, without a bound"
         policy = "in the same run" if bounded else f"counted by a first run, then {policy_text(choices[entry.name])}"
-        found.append(Size(entry.name, "data", source, (), policy, bounds.get(entry.name)))
+        found.append(Size(entry.name, source, (), policy, bounds.get(entry.name)))
     for entry in signature.local_counts:
         source = "computed from data, in a branch" + ("" if entry.bound is None else f", at most {entry.bound}")
-        found.append(Size(entry.name, "data", source, (), "in the same run"))
+        found.append(Size(entry.name, source, (), "in the same run"))
     return tuple(found)
 
 
@@ -412,35 +406,3 @@ def _other_axes(root: Root, arguments: Sequence[Argument]) -> tuple[str, ...]:
         for axis, dim in enumerate(argument.dims)
         if str(dim) == root.name and (index, axis) != (root.argument, root.axis)
     )
-
-
-def axes_of(signature: Signature, sizes: Sequence[Size], nodes: Sequence[Node]) -> Rows:
-    """All axes by size, an expression: its kinds, and how many there are; those of inputs and outputs come first."""
-    kinds = {size.name: size.kind for size in sizes}
-    roots: dict[str, frozenset[str]] = {}
-    sides: list[Counter[str]] = []
-    tensors: Sequence[Sequence[Argument | Result]] = (signature.arguments, signature.results)
-    for items in tensors:
-        open_dims = [size for item in items for size in item.dims if type(size) is not int]
-        roots |= {str(size): frozenset(dimension.roots(size)) for size in open_dims}
-        sides.append(Counter(map(str, open_dims)))
-    inner: Counter[str] = Counter()
-    makers: dict[str, dict[int, str]] = {}
-    for number, node in enumerate(nodes):
-        for value in node.results:
-            for dim, names in zip(value.dims, value.roots, strict=True):
-                if names:
-                    roots.setdefault(dim, names)
-                    inner[dim] += 1
-                    makers.setdefault(dim, {})[number] = str(node)
-    rows: Rows = []
-    for dim in sorted(roots, key=lambda dim: (dim not in sides[0], dim not in sides[1], -inner[dim])):
-        parts = [f"{side[dim]} of {what}" for what, side in zip(("inputs", "outputs"), sides, strict=True) if side[dim]]
-        made = makers.get(dim, {})
-        parts += [f"{inner[dim]} of {count(len(made), 'operation')}"] if made else []
-        known = dict.fromkeys(kinds.get(name, "unknown") for name in sorted(roots[dim]))
-        rows.append((dim, ", ".join(known), ", ".join(parts)))
-        if made:
-            places = ", ".join(dict.fromkeys(list(made.values())[:_SHOWN_PLACES]))
-            rows.append(("", "", places + (", ..." if len(made) > _SHOWN_PLACES else "")))
-    return rows

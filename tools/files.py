@@ -1,33 +1,39 @@
-"""Files in and out: programs are read from a path or from stdin, and nothing is ever left half-written."""
+"""What the commands share: their options, and files in and out, none of which is ever left half-written.
+
+The option `--dims` says what the axes of arguments are, and what sizes are:
+
+    --dims x=n,8           the axes of the argument x: sizes, names, and expressions such as 2*n+1
+    --dims n=100,m=3       the sizes n and m: the program is made for these alone
+    --dims x=n,8,n=100     both
+
+A graph takes names and sizes for all its inputs. A module has them in its text; where somebody else wrote it, it has
+none, and names them as `hlograph.load(dims=)` does: `--dims arg2=k` for an integer that is a size, too.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .dims import Dims, with_dims
-
 if TYPE_CHECKING:
     from .. import Program
 
-__all__ = [
-    "for_target",
-    "load_program",
-    "module_output_option",
-    "output_option",
-    "read_module",
-    "target_option",
-    "trusted_option",
-]
-
+Entry = tuple[str, tuple[str | int, ...]]
+Dims = tuple[Entry, ...]
+Axes = dict[str, tuple[str | int, ...]]
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MODULE_SUFFIXES = (".mlir", ".mlirbc")
 STDIN = "-"
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+
+
+# ---- files ----
 
 
 def read_module(file: str) -> bytes:
@@ -69,10 +75,21 @@ def trusted_option(command: Command) -> Command:
 
 
 def output_option(*names: str, suffixes: tuple[str, ...], text: str, **more: Any) -> Callable[[Command], Command]:
-    """An option that names a file to write, with one of these suffixes; more as `click.option` takes it."""
+    """An option that names a file to write, with one of these suffixes; more as `click.option` takes it.
+
+    A file that cannot be written is refused before any work is done: with another suffix the command is wrong, with a
+    folder that is not there the input.
+    """
 
     def check(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
-        return check_output(file, suffixes)
+        path = Path(file or "")
+        if file is not None and path.suffix not in suffixes:
+            raise click.BadParameter(f"{file}: the name must end in {' or '.join(suffixes)}")
+        if file is not None and path.is_dir():
+            raise click.ClickException(f"{file}: is a folder, not a file to write")
+        if not path.parent.is_dir():
+            raise click.ClickException(f"{file}: there is no folder {path.parent} to write to")
+        return file
 
     return click.option(*names, metavar=f"FILE{suffixes[0]}", callback=check, help=text, **more)
 
@@ -110,27 +127,109 @@ def for_target(program: Program, target: str | None, output: str | None) -> Prog
     return program if output is not None else targets.for_target(program, found)
 
 
-def check_output(file: str | None, suffixes: tuple[str, ...]) -> str | None:
-    """Refuse an output file that cannot be written, before any work is done.
+# ---- sizes ----
 
-    Args:
-        file: the path given, or None.
-        suffixes: the suffixes it may have.
 
-    Returns:
-        `file`.
+class DimsType(click.ParamType):
+    """`x=n,8` and `n=100,m=3`: names, each with what its axes are, or with what it is."""
+
+    name = "NAME=DIM,..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Dims:
+        """The entries in `value`."""
+        found: list[tuple[str, list[str]]] = []
+        for part in _split(str(value)):
+            name, equals, first = part.partition("=")
+            if equals:
+                found.append((name.strip(), [first.strip()]))
+            elif found:
+                found[-1][1].append(part)
+            else:
+                found.append(("", [""]))
+        if not all(name and (dims == [""] or all(dims)) for name, dims in found):
+            self.fail(
+                f"{value}: write the axes of an argument, as in 'x=n,8', or what sizes are, as in 'n=100,m=3'",
+                param,
+                ctx,
+            )
+        return tuple((name, tuple(int(dim) if dim.isdecimal() else dim for dim in dims if dim)) for name, dims in found)
+
+
+DIMS = DimsType()
+
+
+def dims_option(command: Command) -> Command:
+    """The option `--dims` of the commands that take a graph or a module."""
+    return click.option(
+        "--dims",
+        type=DIMS,
+        multiple=True,
+        help="The axes of an argument, 'x=n,8' (of a module: where it has no names for them), and what sizes are, "
+        "'n=100,m=3'. The same name means the same size.",
+    )(command)
+
+
+def sizes_option(option: str, name: str, text: str) -> Callable[[Command], Command]:
+    """An option that takes sizes, `n=100,m=3`, and may be given again."""
+
+    def sizes(context: click.Context, parameter: click.Parameter, given: Sequence[Dims]) -> list[dict[str, int]]:
+        of_one = [[(name, *dims) for name, dims in each if len(dims) == 1] for each in given]
+        found = [{name: size for name, size in each if isinstance(size, int)} for each in of_one]
+        if any(len(one) != len(each) for one, each in zip(found, given, strict=True)):
+            raise click.BadParameter("expected sizes such as n=100,m=3, each once", context, parameter)
+        return found
+
+    return click.option(option, name, type=DIMS, metavar="NAME=SIZE,...", multiple=True, callback=sizes, help=text)
+
+
+def entries_of(dims: Sequence[Dims]) -> list[Entry]:
+    """The entries of all uses of `--dims`, none of the same name."""
+    found = [entry for each in dims for entry in each]
+    names = [name for name, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"{name} is given twice", param_hint="'--dims'")
+    return found
+
+
+def parted(entries: Sequence[Entry], known: Collection[str]) -> tuple[Axes, dict[str, int]]:
+    """The axes of arguments, and what sizes are: of those known, and of those that other entries name."""
+    named = {*known} | {name for _, dims in entries for dim in dims for name in _NAME.findall(str(dim))}
+    sizes = {name: dims[0] for name, dims in entries if name in named and len(dims) == 1 and isinstance(dims[0], int)}
+    return {name: dims for name, dims in entries if name not in sizes}, sizes
+
+
+def with_dims(program: Program, dims: Sequence[Dims]) -> Program:
+    """The program of a module with names for its sizes, made for those that are given.
 
     Raises:
-        click.BadParameter: the suffix is none of `suffixes` (the command is wrong).
-        click.ClickException: the folder does not exist, or the path is a folder (the input is wrong).
+        ArtifactError: it has neither an argument nor a size of a name, or its sizes have names already.
+        PassError: a size violates a constraint.
     """
-    if file is None:
-        return None
-    path = Path(file)
-    if path.suffix not in suffixes:
-        raise click.BadParameter(f"{file}: the name must end in {' or '.join(suffixes)}")
-    if path.is_dir():
-        raise click.ClickException(f"{file}: is a folder, not a file to write")
-    if not path.parent.is_dir():
-        raise click.ClickException(f"{file}: there is no folder {path.parent} to write to")
-    return file
+    from ..codegen.artifact.foreign_dims import name_sizes
+
+    axes, sizes = parted(entries_of(dims), [root.name for root in program.signature.roots])
+    named = name_sizes(program, {name: list(said) for name, said in axes.items()})
+    return _made_for(named, sizes) if sizes else named
+
+
+def _made_for(program: Program, sizes: Mapping[str, int]) -> Program:
+    """The program for these sizes, and for those that are equal to something made of them."""
+    from ..codegen import dims as dimension
+    from ..runtime.executables.policy import dependent_roots
+
+    follows = dependent_roots(program.signature).items()
+    others = {name: dimension.evaluate(dim, sizes) for name, dim in follows if dimension.roots(dim) <= sizes.keys()}
+    return program.specialize({**others, **sizes})
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas, but not between those of `min(n, m)`."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]

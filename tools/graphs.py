@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .console import progress
-from .dims import Dims, entries_of, parted, with_dims
+from .files import Dims, entries_of, parted, with_dims
 
 if TYPE_CHECKING:
     from .. import Program
-
-__all__ = ["GraphPath", "emit_program", "load_option", "run_file"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -10,15 +10,22 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, progress
-from .dims import Dims, dims_option, with_dims
-from .files import display_name, for_target, module_output_option, read_module, target_option, trusted_option
+from .files import (
+    Dims,
+    dims_option,
+    display_name,
+    for_target,
+    module_output_option,
+    read_module,
+    target_option,
+    trusted_option,
+    with_dims,
+)
 from .graphs import load_option
 
 if TYPE_CHECKING:
     from .. import Program
     from ..codegen.passes.report import Report
-
-__all__ = ["opt"]
 
 SEPARATOR = "// -----"
 

@@ -10,15 +10,12 @@ import click
 
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, format_seconds, progress
-from .dims import Dims, dims_option
-from .files import STDIN, load_program, output_option, trusted_option
+from .files import STDIN, Dims, dims_option, load_program, output_option, trusted_option
 
 if TYPE_CHECKING:
     import numpy as np
 
     from .. import Function, Program
-
-__all__ = ["run"]
 
 SECONDS_NOT_TO_REPEAT = 2.0
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]

@@ -14,7 +14,12 @@ import click
 import numpy as np
 import pytest
 
+import hlograph as package
+from hlograph.codegen.artifact import foreign
+from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.tools.cli import main
+from hlograph.tools.console import format_seconds, progress
+from hlograph.tools.files import DIMS, entries_of, parted
 
 MODEL = '''
 import pytensor
@@ -39,17 +44,14 @@ scale = pytensor.shared(2.0, name="scale")
 scaled = w * scale
 scaled.name = "scaled"
 with_shared = ([w], [scaled])
-not_a_graph = 3.5
+y = pt.dvector("y")
+twice = ([w, y], [(pt.sin(w / y) + pt.cos(w / y)).sum()])
 
 
 def make_pair():
     """The graph, from a function."""
     return pair
 
-
-def takes_arguments(size):
-    """Not a graph, and cannot be called to get one."""
-    return pair
 '''
 
 PLAIN = """
@@ -60,6 +62,27 @@ func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<?xf32>) -> tensor<?xf32> {
   return %2 : tensor<?xf32>
 }
 """
+
+TWICE = """
+module @twice {
+  func.func public @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]},
+      %y: tensor<?xf32> {hlograph.name = "y", hlograph.dims = ["n"]}) -> tensor<?xf32> {
+    %0 = stablehlo.add %x, %y : tensor<?xf32>
+    %1 = stablehlo.multiply %x, %y : tensor<?xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<?xf32>
+    return %2 : tensor<?xf32>
+  }
+}
+"""
+
+REWRITE = '''
+from hlograph.passes import rewrite, stablehlo
+
+@rewrite("stablehlo.add", name="swap_operands_of_add", exact=True)
+def swap(op):
+    """x + y becomes maximum(x, y), which is nonsense that is easy to see."""
+    return stablehlo.maximum(op.operands[0], op.operands[1])
+'''
 
 X = np.arange(24, dtype=np.float64).reshape(3, 8) / 10
 W = np.linspace(-1, 1, 8)
@@ -115,14 +138,19 @@ def process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder: model.py, plain.mlir, data.npz. What model.py leaves in Python is undone."""
+    """The current folder: modules, a model, rewrites, data. What they leave in Python is undone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "model.py").write_text(MODEL)
     (tmp_path / "plain.mlir").write_text(PLAIN)
+    (tmp_path / "twice.mlir").write_text(TWICE)
+    (tmp_path / "four.mlir").write_text(TWICE.replace("?", "4").replace('"n"', '"4"'))
+    (tmp_path / "rewrites.py").write_text(REWRITE)
     np.savez(tmp_path / "data.npz", x=X, w=W)
     yield tmp_path
-    sys.modules.pop("model", None)
+    REWRITES.pop("swap_operands_of_add", None)
+    for name in ("model", "rewrites"):
+        sys.modules.pop(name, None)
 
 
 # ---- from a graph to results ------------------------------------------------------------------------------------
@@ -139,9 +167,7 @@ def test_a_graph_of_any_kind_is_emitted_and_run(folder: Path, name: str, suffix:
     first, second = (results[key] for key in results.files)
     np.testing.assert_allclose(first, X @ W, rtol=1e-14)
     np.testing.assert_allclose(second, ((X @ W) ** 2).sum(), rtol=1e-14)
-    assert {file.name for file in folder.iterdir()} - {"__pycache__"} == {
-        "model.py", "plain.mlir", "data.npz", f"out{suffix}", "results.npz",
-    }  # fmt: skip
+    assert {file.suffix for file in folder.iterdir()} <= {"", ".py", ".mlir", ".mlirbc", ".npz"}
 
 
 def test_a_module_on_stdout_is_the_module_alone(folder: Path) -> None:
@@ -205,7 +231,6 @@ def test_programs_of_functions_of_jax_are_emitted(folder: Path) -> None:
     succeed("run", "loss.mlir", "--inputs", "narrow.npz", "--output", "out.npz")
     np.testing.assert_allclose(np.load("out.npz")["out"], 2 * np.tanh(X @ W).sum(), rtol=1e-5)
     assert "tensor<3x8xf32>" in succeed("emit", "functions.py:made", "--dims", "n=3")
-    assert "returns the program" in hlograph("emit", "functions.py:made", "--arg", "x=float32[n,8]").error
     assert "are for graphs" in hlograph("emit", "functions.py:made", "--name", "loss").error
 
 
@@ -329,6 +354,77 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     assert "(bounds n = 8)" in Path("page.html").read_text()
 
 
+# ---- explain --stages ------------------------------------------------------------------------------------------------
+
+
+def rows(text: str) -> dict[str, list[str]]:
+    """The table's rows by stage: the cells, which two spaces separate."""
+    found = [re.split(r"\s{2,}", line.strip()) for line in text.splitlines() if line.startswith("  ")]
+    return {name: cells for name, *cells in found}
+
+
+def test_a_row_for_each_stage(folder: Path) -> None:
+    table = rows(succeed("explain", "twice.mlir", "--stages", "--size", "n=4"))
+    assert list(table) == ["stage", "emitted", "specialize", "cpu_regions", "lowered", "optimized HLO"]
+    assert table["stage"] == ["ops", "flops", "bytes", "temporary", "compile", "pass"]
+    assert table["emitted"] == ["3"]
+    assert table["specialize"][:4] == ["3", "12", "48 B", "0 B"]
+    assert int(table["lowered"][0]) == int(table["cpu_regions"][0]) + 1  # the call of the module is an operation
+    assert table["lowered"][1:4] == table["cpu_regions"][1:4] != table["specialize"][1:4]  # what a call runs
+
+
+def test_sizes_that_the_policy_pads_to(folder: Path) -> None:
+    table = rows(succeed("explain", "twice.mlir", "--stages", "--policy", "16", "--no-costs"))
+    assert list(table) == ["stage", "emitted", "pad", "cpu_regions", "lowered"]
+
+
+def test_the_default_passes_and_ones_own(folder: Path) -> None:
+    text = succeed("explain", "four.mlir", "--stages", "--load", "rewrites.py", "--pass", "default",
+                   "--pass", "swap_operands_of_add", "--no-costs")  # fmt: skip
+    assert list(rows(text)) == ["stage", "emitted", "swap_operands_of_add", "cpu_regions", "lowered"]
+    assert "changed nothing: roll_loops, simplify, loop_writes, " in text
+
+
+def test_a_graph_in_a_python_file(folder: Path) -> None:
+    table = rows(succeed("explain", "model.py:twice", "--dims", "w=n,y=n", "--stages", "--size", "n=10"))
+    assert int(table["optimized HLO"][0]) > 3
+    text = succeed("explain", "model.py:twice", "--dims", "w=n,y=n", "--stage", "emitted", "--size", "n=10")
+    assert text.count("stablehlo.divide") == 1  # it is written twice
+
+
+def test_one_stages_text_is_a_module(folder: Path) -> None:
+    text = succeed("explain", "twice.mlir", "--stage", "specialize", "--size", "n=4")
+    assert package.Program.parse(text).text == package.Program.parse(TWICE).specialize({"n": 4}).text
+    assert "hlograph_twice" in succeed("explain", "twice.mlir", "--stage", "lowered", "--size", "n=4")
+    hlo = succeed("explain", "twice.mlir", "--stage", "hlo", "--size", "n=4")
+    assert hlo.startswith("HloModule")
+    assert "FileNames" not in hlo
+
+
+def test_the_difference_to_the_stage_before(folder: Path) -> None:
+    text = succeed("explain", "four.mlir", "--load", "rewrites.py", "--pass", "swap_operands_of_add",
+                   "--stage", "swap_operands_of_add", "--diff")  # fmt: skip
+    lines = text.splitlines()
+    assert lines[:2] == ["--- emitted", "+++ swap_operands_of_add"]
+    changed = [line for line in lines[2:] if line.startswith(("+", "-"))]
+    assert [line[0] + re.sub(r".* = ", "", line) for line in changed] == [
+        "-stablehlo.add %x, %y : tensor<4xf32>",
+        "+stablehlo.maximum %x, %y : tensor<4xf32>",
+    ]
+
+
+def test_the_page(folder: Path) -> None:
+    assert succeed("explain", "twice.mlir", "--stages", "--size", "n=4", "--html", "page.html") == ""
+    text = (folder / "page.html").read_text()
+    assert "<h1>twice (n = 4)</h1>" in text
+    assert re.findall("<h2>(.* to .*)</h2>", text) == [
+        *("emitted to specialize", "specialize to cpu_regions", "cpu_regions to lowered"),
+    ]
+    assert "<td>12</td>" in text
+    assert "tensor&lt;4xf32&gt;" in text
+    assert "<4xf32>" not in text
+
+
 # ---- errors -----------------------------------------------------------------------------------------------------
 
 
@@ -337,7 +433,8 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     [
         ("frobnicate", 2, "No such command 'frobnicate'"),
         ("emit", 2, "Missing argument 'FILE.py:NAME'"),
-        ("emit model.py", 2, "model.py: give a Python file and a name in it"),
+        *((f"emit {text}", 2, "as in model.py:loss") for text in ("model.py", "model.py:", "model:loss", ":loss")),
+        ("emit model.mlir:loss", 2, "give a Python file and a name in it"),
         ("emit model.py:pair -o out.txt", 2, "out.txt: the name must end in .mlir or .mlirbc"),
         ("emit model.py:pair -o nowhere/out.mlir", 1, "there is no folder nowhere"),
         ("emit model.py:pair -o folder.mlir", 1, "folder.mlir: is a folder, not a file to write"),
@@ -357,6 +454,21 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
         ("opt data.npz", 1, "data.npz is not StableHLO text: it has a NUL byte"),
         ("explain nothing.mlirbc", 1, "nothing.mlirbc"),
         ("explain plain.mlir --dims x=n", 1, "dims names the argument 'x'; there are 0: arg0, 1: arg1"),
+        ("explain twice.mlir --dims m=4", 1, "the argument 'm'; there are 0: x, 1: y (and the sizes n)"),
+        ("explain twice.mlir --dims x=rows", 1, "have names in the file"),
+        ("explain twice.mlir --dims x=n,8 --dims y=3,x=4", 2, "x is given twice"),
+        ("explain twice.mlir --stages", 1, "the size n is not known"),
+        ("explain twice.mlir --stages --size m=4", 1, "the program has no size 'm'"),
+        ("explain twice.mlir --stages --size n", 2, "what sizes are, as in 'n=100,m=3'"),
+        ("explain twice.mlir --size n=4", 2, "are for --stages"),
+        ("explain twice.mlir --stages --bound n=4", 2, "--bound is not for --stages"),
+        ("explain twice.mlir --stages --size n=4 --diff", 2, "--diff needs --stage NAME"),
+        ("explain twice.mlir --stage emitted --size n=4 --diff", 2, "emitted is the first stage"),
+        ("explain twice.mlir --stage hlo --size n=4 --diff", 2, "the optimized HLO is none of them"),
+        ("explain twice.mlir --stage specialise --size n=4", 1, "no stage 'specialise'; did you mean 'specialize'?"),
+        ("explain twice.mlir --stages --size n=4 --pass cze", 1, "unknown pass 'cze'; did you mean 'cse'?"),
+        ("explain twice.mlir --stages --size n=4 --pass none --pass cse", 2, "stands alone"),
+        ("explain twice.mlir --stages --size n=4 --load nowhere.py", 1, "nowhere.py: no such file"),
     ],
 )
 def test_errors_are_one_line_and_an_exit_code(folder: Path, arguments: str, code: int, message: str) -> None:
@@ -438,20 +550,6 @@ def test_an_error_of_our_own_is_one_line_too(folder: Path, monkeypatch: pytest.M
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("pear", "there is no pear in this file; it has pair"),
-        ("takes_arguments", "is a function that takes size"),
-        ("not_a_graph", "float"),
-    ],
-)
-def test_what_is_not_a_graph_is_named(folder: Path, name: str, message: str) -> None:
-    outcome = hlograph("emit", f"model.py:{name}", "-o", "out.mlir")
-    assert (outcome.code, message in outcome.err, "unexpected" in outcome.err) == (1, True, False)
-    assert not Path("out.mlir").exists()
-
-
 def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -459,6 +557,121 @@ def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("hlograph.tools.explain.load_program", interrupt)
     outcome = hlograph("explain", "x.mlir")
     assert (outcome.code, outcome.err.lstrip()) == (130, "hlograph: error: interrupted\n")
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
+
+
+SAME = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
+
+
+@pytest.mark.parametrize("command", ["opt", "run", "explain"])
+def test_commands_parse_foreign_modules_in_a_child_unless_they_are_trusted(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+
+    def parse(data: bytes, filename: str) -> bytes:
+        names.append(filename)
+        return data
+
+    monkeypatch.setattr(foreign, "parse", parse)
+    path, arrays = tmp_path / "a.mlir", tmp_path / "a.npz"
+    path.write_text(SAME)
+    np.savez(arrays, arg0=np.zeros(3, np.float32))
+    options = ["--inputs", str(arrays), "--interpret"] if command == "run" else []
+    for file in (str(path), "-"):
+        succeed(command, file, *options, stdin=SAME.encode())
+    assert names == [str(path), "<stdin>"]
+    succeed(command, path, "--trusted", *options)
+    assert names == [str(path), "<stdin>"]
+
+
+def test_there_may_be_no_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["opt", "-"]) == 1
+
+
+# ---- --dims ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "dims"),
+    [
+        ("x=n,8", (("x", ("n", 8)),)),
+        (" x = n , 8 ", (("x", ("n", 8)),)),
+        ("x=", (("x", ()),)),
+        ("x=2*n+1", (("x", ("2*n+1",)),)),
+        ("x=min(n, m),k", (("x", ("min(n, m)", "k")),)),
+        ("x=max(min(n,m),1),0", (("x", ("max(min(n,m),1)", 0)),)),
+        ("n=5,m=3", (("n", (5,)), ("m", (3,)))),
+        ("x=n,8,n=100,y=n", (("x", ("n", 8)), ("n", (100,)), ("y", ("n",)))),
+    ],
+)
+def test_dims_are_sizes_names_and_expressions(text: str, dims: object) -> None:
+    assert DIMS.convert(text, None, None) == dims
+
+
+@pytest.mark.parametrize("text", ["x", "=n", "x=n,", "x=,n", "x=n,,m", "", "5", "x=n,=3"])
+def test_malformed_dims_are_a_wrong_command(text: str) -> None:
+    with pytest.raises(click.BadParameter, match=r"'x=n,8'.*'n=100,m=3'"):
+        DIMS.convert(text, None, None)
+
+
+def test_what_is_a_size_is_told_by_the_others() -> None:
+    entries = entries_of([DIMS.convert(text, None, None) for text in ("x=n,2*m", "w=8", "n=100,m=3")])
+    assert parted(entries, ()) == ({"x": ("n", "2*m"), "w": (8,)}, {"n": 100, "m": 3})
+    assert parted(entries_of([DIMS.convert("k=4,y=4", None, None)]), ["k"]) == ({"y": (4,)}, {"k": 4})
+
+
+# ---- FILE.py:NAME ----------------------------------------------------------------------------------------------------
+
+
+GRAPH = "import pytensor.tensor as pt\nloss = pt.dvector('v') * 2\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("class model:\n    inner = loss", "model.inner"),
+        ("def make(size=3): return loss", "make"),
+        ("import functools\ndef made(k): return loss\nmake = functools.partial(made, 3)", "make"),
+        ("from neighbour_of_model import value\nassert value == 5", "loss"),
+        ("import sys\nassert sys.modules[__name__].loss is loss and __file__ == 'model.py'", "loss"),
+        ("from dataclasses import dataclass\n@dataclass\nclass A:\n    b: 'int' = 5\nassert A().b == 5", "loss"),
+    ],
+)
+def test_graphs_are_found_and_functions_without_arguments_called(folder: Path, source: str, name: str) -> None:
+    (folder / "neighbour_of_model.py").write_text("value = 5")
+    (folder / "model.py").write_text(GRAPH + source)
+    assert "stablehlo.multiply" in succeed("emit", f"model.py:{name}")
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "message"),
+    [
+        ("x = 3.5", "x", "cannot read a graph from float 3.5: expected a PyTensor FunctionGraph, "),
+        ("loss = 1", "los", "model.py: there is no los in this file; it has loss"),
+        ("alpha = 1\nbeta = 2", "zzz", "model.py: there is no zzz in this file; it has alpha, beta"),
+        ("", "loss", "model.py: there is no loss in this file"),
+        ("\nx = 1 / 0", "x", "model.py:2: ZeroDivisionError: division by zero"),
+        ("def f():\n    pass\n    raise KeyError('k')", "f", "model.py:3: KeyError: 'k'"),
+        ("def f():\n    raise ValueError", "f", "model.py:2: ValueError"),
+        ("x = (\n", "x", "model.py:1: SyntaxError: '(' was never closed"),
+        ("import sys\nsys.exit(0)", "x", "model.py:2: SystemExit: 0"),
+        ("import nowhere_to_be_found", "x", "model.py:1: ModuleNotFoundError: No module named 'nowhere_to_be_found'"),
+        ("import json\ndef f():\n    return json.loads('{')", "f", "model.py:3: JSONDecodeError: "),
+        (
+            "def f(a, b=1, *, c): pass",
+            "f",
+            "model.py:f: is a function that takes a, c; give a graph, or a function without arguments that returns "
+            "one, or the program that hlograph.emit_stablehlo makes of a function of JAX arrays",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_one_line_with_its_place(folder: Path, source: str, name: str, message: str) -> None:
+    (folder / "model.py").write_text(source)
+    assert hlograph("emit", f"model.py:{name}").error.startswith(message)
 
 
 # ---- the program itself -----------------------------------------------------------------------------------------
@@ -511,3 +724,33 @@ def test_a_reader_that_is_gone_is_no_error(folder: Path) -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        *((123.4, "123 s"), (1.2345, "1.23 s"), (1.0, "1 s"), (0.0456, "45.6 ms"), (0.000789, "789 us")),
+        *((7.89e-6, "7.89 us"), (2e-8, "0.02 us"), (0.0, "0 us")),
+    ],
+)
+def test_seconds_have_three_digits_and_a_unit(seconds: float, text: str) -> None:
+    assert format_seconds(seconds) == text
+
+
+def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("compiling"):
+        pass
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "")
+
+
+def test_progress_shows_its_label_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress("compiling [loss]"):
+        print("a result")
+    captured = capsys.readouterr()
+    assert captured.out == "a result\n"
+    assert "compiling [loss]" in captured.err
