@@ -16,12 +16,7 @@ import ml_dtypes
 import numpy as np
 
 from hlograph import Program
-from hlograph import builder as hlo
 from hlograph.builder import dims as dimension
-from hlograph.codegen import signature as signatures
-from hlograph.codegen.dims import parse
-from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.signature import Argument, Result, Signature
 from hlograph.errors import UnsupportedGraphError
 
 Sizes = Mapping[str, int]
@@ -56,32 +51,6 @@ def grid(bounds: Mapping[str, int], *, least: int = 0) -> list[dict[str, int]]:
         for step in range(max(map(len, choices), default=1))
     ]
     return rows if dict(bounds) in rows else [*rows, dict(bounds)]
-
-
-# ---- programs --------------------------------------------------------------------------------------------------------
-
-
-def build(arguments: Mapping[str, Sequence[Any]], body: Callable[..., Any]) -> Program:
-    """A program made with the builder.
-
-    Args:
-        arguments: name to (dtype, dimension, ...); a dimension is a size or its text, such as `2*n`.
-        body: from the arguments' handles to a result or a list of results.
-    """
-    builder = hlo.Builder(new_context(), "case")
-    described = tuple(
-        Argument(name, np.dtype(dtype), tuple(parse(dim) if isinstance(dim, str) else dim for dim in dims))
-        for name, (dtype, *dims) in arguments.items()
-    )
-    with builder.function("main", [(a.dims, a.dtype) for a in described]) as handles:
-        for root in signatures.find_roots(described):
-            builder.add_root(hlo.SizeSource(root.name, handles[root.argument], root.axis))
-        made = body(*handles)
-        results = list(made) if isinstance(made, list | tuple) else [made]
-        operation = builder.finish(results)
-    outputs = tuple(Result(f"y{number}", x.dtype, x.dims) for number, x in enumerate(results))
-    signatures.write(operation, Signature(described, outputs, (), tuple(builder.constraints)))
-    return Program.parse(str(builder.module))
 
 
 # ---- data ------------------------------------------------------------------------------------------------------------

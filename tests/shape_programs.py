@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from hlograph.codegen.dims import Dim, maximum, minimum, symbol
+from hlograph.builder import dims
 
 SIZES = ("n", "m", "k")
 SIGNED = ("s", "t")
-ROOTS: dict[str, Dim] = {name: symbol(name, signed=name in SIGNED) for name in (*SIZES, *SIGNED)}
+ROOTS: dict[str, dims.Dim] = {name: dims.symbol(name, signed=name in SIGNED) for name in (*SIZES, *SIGNED)}
 
 _ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod}
-_AS_DIMS = {**_ARITHMETIC, "min": minimum, "max": maximum}
+_AS_DIMS = {**_ARITHMETIC, "min": dims.minimum, "max": dims.maximum}
 _AS_INTS = {**_ARITHMETIC, "min": min, "max": max}
 
 
@@ -30,7 +30,7 @@ def interpret(tree: Any, functions: Mapping[str, Callable[..., Any]], roots: Map
     return functions[tree[0]](*[interpret(child, functions, roots) for child in tree[1:]])
 
 
-def as_dim(tree: Any) -> Dim:
+def as_dim(tree: Any) -> dims.Dim:
     return interpret(tree, _AS_DIMS, ROOTS)
 
 
@@ -139,7 +139,7 @@ def random_step(random: Random, count: int) -> tuple[Any, tuple[int, int]]:
     return tree, (places[0], places[1])
 
 
-def with_lengths(tree: Any, x: Dim, y: Dim) -> Dim:
+def with_lengths(tree: Any, x: dims.Dim, y: dims.Dim) -> dims.Dim:
     return interpret(tree, _AS_DIMS, {"x": x, "y": y})
 
 

@@ -19,7 +19,7 @@ from op_cases import CASES
 from support import reference
 
 import hlograph
-from hlograph.codegen.dims import evaluate
+from hlograph.builder import dims
 from hlograph.errors import PassError
 
 sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks"))
@@ -104,7 +104,7 @@ def _called(program: hlograph.Program, largest: Arrays) -> Callable[[Arrays], Ar
         found = function(*given[: len(arrays)], *map(np.int32, live))
         if plain.signature.checks:
             assert (found.pop() > 0).all()
-        shapes = [[evaluate(dim, sizes) for dim in result.dims] for result in program.signature.results]
+        shapes = [[dims.evaluate(dim, sizes) for dim in result.dims] for result in program.signature.results]
         return [result[tuple(map(slice, shape))] for result, shape in zip(found, shapes, strict=True)]
 
     return call

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytensor.tensor as pt
 import pytest
+from builds import module_of
 
 from hlograph.codegen.passes import registry as passes
 from hlograph.codegen.passes import rewriting, simplify
@@ -302,8 +303,5 @@ def test_names_do_not_change_the_terms(common):
 
 
 def terms_of(common, text: str) -> list[str]:
-    from hlograph.codegen.ir.bindings import new_context
-    from hlograph.codegen.ir.modules import parse_module
-
-    module = parse_module(text, new_context())
+    module = module_of(text)
     return common.Terms(common.main_function(module), ["x", "i"]).lines

@@ -12,12 +12,11 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
+from builds import Build
 from common import check_kind, check_tidy, lines_of
 
 from hlograph import Program
-from hlograph import builder as hlo
-from hlograph.codegen.dims import symbol
-from hlograph.codegen.ir.bindings import new_context
+from hlograph.builder import dims as dimension
 
 
 def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., Any]) -> None:
@@ -28,16 +27,13 @@ def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., An
         arguments: (dtype, dimension, ...) of each; a dimension is a size or a name.
         body: from the arguments' handles to a result or a list of results.
     """
-    builder = hlo.Builder(new_context(), name)
-    types = [(tuple(symbol(d) if isinstance(d, str) else d for d in dims), np.dtype(t)) for t, *dims in arguments]
-    with builder.function("main", types) as handles:
-        for handle in handles:
-            for axis, dim in enumerate(handle.dims):
-                if not isinstance(dim, int):
-                    builder.add_root(hlo.SizeSource(str(dim), handle, axis))
-        results = body(*handles)
-        builder.finish(results if isinstance(results, list) else [results])
-    program = Program.parse(str(builder.module), allow=["*"])
+    types = [
+        (tuple(dimension.symbol(d) if isinstance(d, str) else d for d in dims), np.dtype(t)) for t, *dims in arguments
+    ]
+    function = Build(*types, module=name)
+    results = body(*function.args)
+    text = function.done(*(results if isinstance(results, list) else [results]))
+    program = Program.parse(text, allow=["*"])
     check_kind(name, name.split(".")[1], program.text)
     check_tidy(name, program)
     print(f"module @{name}", *lines_of(program), sep="\n")

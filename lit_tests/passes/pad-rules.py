@@ -7,8 +7,8 @@ A line begins with the op, which is checked to be in the module, and goes on wit
 import re
 
 import numpy as np
+from builds import build
 from common import lines_of
-from padded_runs import build
 
 from hlograph import builder as hlo
 from hlograph.builder import BOOL, INT32, INT64

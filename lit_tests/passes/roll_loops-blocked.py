@@ -2,9 +2,9 @@
 
 # RUN: %python %s | filecheck %s
 
+from builds import module_of
+
 from hlograph.codegen import passes
-from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.ir.modules import parse_module
 
 ARGUMENTS = "%v: tensor<4xf32>, %t: tensor<80xf32>, %m: tensor<4x4xf32>, %long: tensor<100000xf32>"
 
@@ -16,7 +16,7 @@ def show(name: str, lines: list[str], results: dict[str, str], arguments: str = 
     text = (
         f"func.func @main({arguments}) -> ({types}) {{\n{body}\nreturn {', '.join(results)} : {types}\n}}\n{functions}"
     )
-    module = parse_module(text, new_context())
+    module = module_of(text)
     before = str(module)
     report = passes.run(module, "roll_loops", detailed=True)
     print(f"{name}: {'the same' if str(module) == before else 'changed'}")

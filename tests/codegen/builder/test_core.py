@@ -10,14 +10,13 @@ from builds import Build
 
 from hlograph import Program
 from hlograph import builder as hlo
-from hlograph.builder import BOOL, INT64, SizeSource
+from hlograph.builder import BOOL, INT64, SizeSource, dims
 from hlograph.codegen.constraints import DimMismatch
-from hlograph.codegen.dims import maximum, symbol
 from hlograph.errors import DataDependentSizeError
 from hlograph.passes import ir
 
 F64 = np.dtype(np.float64)
-N = symbol("n")
+N = dims.symbol("n")
 
 
 VECTOR, SYMBOLIC, SCALAR, FLAG = ((4,), F64), ((N,), F64), ((), F64), ((), BOOL)
@@ -109,7 +108,7 @@ def test_size_arithmetic_follows_pythons_floor():
     _, k = build.args
     b = build.builder
     b.add_root(SizeSource("k", k, None))
-    signed = symbol("k", signed=True)
+    signed = dims.symbol("k", signed=True)
     exprs = [signed // 3, signed % 3, (N - 7) // 4, (N - 7) % 4, 5 // (N + 1), N // 3, N % 3]
     exprs += [N // signed, N % signed, (N - 7) // signed, (N - 7) % signed]
     results = [b.size(d) for d in exprs]
@@ -136,7 +135,7 @@ def test_integer_scalars_stay_dimensions():
     (x,) = build.args
     n = x.builder.size(N)
     length = hlo.maximum_(hlo.subtract(hlo.multiply(n, 2), 3), 0)
-    assert x.builder.dim_of(length, "a size") == maximum(2 * N - 3, 0)
+    assert x.builder.dim_of(length, "a size") == dims.maximum(2 * N - 3, 0)
     text = build.done(hlo.exponential(x))
     assert "get_dimension_size" not in text, "shape arithmetic that nothing uses leaves no code"
 
@@ -144,9 +143,9 @@ def test_integer_scalars_stay_dimensions():
 def test_a_narrow_integer_is_no_size():
     build = Build(((), np.dtype(np.int8)))
     (k,) = build.args
-    k.sizes = symbol("k", signed=True)
+    k.sizes = dims.symbol("k", signed=True)
     assert hlo.add(k, k).sizes is None, "int8 arithmetic may wrap"
-    assert hlo.convert(k, INT64).sizes == symbol("k", signed=True)
+    assert hlo.convert(k, INT64).sizes == dims.symbol("k", signed=True)
 
 
 def test_a_size_from_data_is_refused_with_advice():

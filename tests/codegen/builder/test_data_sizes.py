@@ -11,15 +11,15 @@ from builds import Build
 import hlograph
 from hlograph import builder as hlo
 from hlograph.builder import BOOL, INT64
+from hlograph.builder import dims as dimension
 from hlograph.codegen import signature as signatures
 from hlograph.codegen.constraints import Constraint
-from hlograph.codegen.dims import maximum, minimum, symbol
 from hlograph.codegen.ir.values import main_function
 from hlograph.codegen.signature import Argument, Count, Result, Signature
 from hlograph.errors import DataDependentSizeError, UnsupportedGraphError
 
 F64 = np.dtype(np.float64)
-N = symbol("n")
+N = dimension.symbol("n")
 SCALAR = ((), INT64)
 
 
@@ -70,7 +70,7 @@ def test_a_bound_may_be_found_later():
 
 
 def test_names_are_free():
-    build = Build(SCALAR, SCALAR, ((symbol("chosen_0"),), F64))
+    build = Build(SCALAR, SCALAR, ((dimension.symbol("chosen_0"),), F64))
     dims = [hlo.data_size(count, "chosen") for count in build.args[:2]]
     assert list(map(str, dims)) == ["chosen_1", "chosen_2"]
 
@@ -81,7 +81,7 @@ def test_sizes_are_computed_behind_what_they_depend_on():
     first = hlo.data_size(a, "first")
     before = hlo.negate(x)
     second = hlo.data_size(b, "second")
-    after = vector(build, maximum(first - N, 0) + minimum(second, N * 2))
+    after = vector(build, dimension.maximum(first - N, 0) + dimension.minimum(second, N * 2))
     late = vector(build, first * 3)
     text = lines(build.done(after, late, before, vector(build, N + 1)))
 
@@ -243,12 +243,12 @@ def test_writing_a_signature_replaces_the_counts():
     module = hlograph.emit_stablehlo(([x], x[x > 0].sum())).copy_module()
     function = main_function(module)
     after = Signature(
-        (Argument("x", F64, (symbol("x_0"),)),),
+        (Argument("x", F64, (dimension.symbol("x_0"),)),),
         (Result("y", F64, ()),),
         (),
-        (Constraint(symbol("nonzero_0"), ">=", 1, "here"),),
+        (Constraint(dimension.symbol("nonzero_0"), ">=", 1, "here"),),
         (),
-        (Count("nonzero_0", symbol("x_0") * 2),),
+        (Count("nonzero_0", dimension.symbol("x_0") * 2),),
     )
     signatures.write(function, after)
     found = signatures.read(module)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builds import Build
 
 import hlograph
 from hlograph import builder as hlo
-from hlograph.builder import Builder, Tensor
-from hlograph.codegen.ir.bindings import new_context
+from hlograph.builder import Tensor
 
 pytestmark = pytest.mark.sampled(8)
 
@@ -45,11 +45,9 @@ MATRICES = {
 
 def run(function: object, value: np.ndarray) -> list[np.ndarray]:
     """A builder function's results, with private functions that are said to implement nothing."""
-    builder = Builder(new_context(), "portable")
-    with builder.function("main", [(value.shape, value.dtype)]) as (a,):
-        found = function(a)  # type: ignore[operator]
-        builder.finish([found] if isinstance(found, Tensor) else list(found))
-    text = str(builder.module)
+    build = Build((value.shape, value.dtype))
+    found = function(*build.args)  # type: ignore[operator]
+    text = build.done(*([found] if isinstance(found, Tensor) else found))
     assert "hlograph.implements" in text
     results = hlograph.Program.parse(text.replace("hlograph.implements", "test.implements")).compile()(value)
     return [np.asarray(x) for x in (results if isinstance(results, tuple) else (results,))]

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builds import Build
 
 from hlograph import Program
 from hlograph import builder as hlo
-from hlograph.builder import Builder
-from hlograph.codegen.ir.bindings import new_context
 
 F64 = np.dtype(np.float64)
 
 
 def build(dims, body):
     """The program of `body` on float64 arguments of the given shapes."""
-    builder = Builder(new_context())
-    with builder.function("main", [(shape, F64) for shape in dims]) as arguments:
-        builder.finish(body(*arguments))
-    return Program.parse(str(builder.module))
+    made = Build(*[(shape, F64) for shape in dims])
+    return Program.parse(made.done(*body(*made.args)))
 
 
 def arrays(dims):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import builds
 import numpy as np
 import pytest
 
 from hlograph.codegen.ir import while_ops
-from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.functions import return_values
 from hlograph.codegen.ir.modules import reference_eval
 from hlograph.codegen.ir.values import main_function, terminator
@@ -24,7 +24,7 @@ def module_of(body: Body, *arrays: np.ndarray) -> ir.Module:
     names = {"float64": "f64", "float32": "f32", "int32": "i32", "bool": "i1"}
     shapes = ["".join(f"{size}x" for size in x.shape) + names[x.dtype.name] for x in arrays]
     given = ", ".join(f"%a{k}: tensor<{shape}>" for k, shape in enumerate(shapes))
-    module = ir.Module.parse(f"func.func public @main({given}) {{ return }}", new_context())
+    module = builds.module_of(f"func.func public @main({given}) {{ return }}")
     main = main_function(module)
     block = main.regions[0].blocks[0]
     with ir.Location.unknown(module.context), ir.InsertionPoint(terminator(block)):

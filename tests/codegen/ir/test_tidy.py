@@ -6,11 +6,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from builds import module_of
 
 from hlograph import Program
-from hlograph.codegen.ir.bindings import new_context
 from hlograph.codegen.ir.tidy import tidy
-from hlograph.passes import ir
 
 # Signed zeros, infinities, a NaN with a payload, subnormal and ordinary numbers.
 VALUES = np.array([0.0, -0.0, np.inf, -np.inf, 1e-310, -1e-310, 1.5, -2.5, np.pi])
@@ -37,7 +36,7 @@ def op(name: str, one: str, other: str) -> str:
 
 
 def ops_after(text: str) -> Counter[str]:
-    module = ir.Module.parse(text, new_context())
+    module = module_of(text)
     tidy(module)
     return Program(module).op_counts()
 

@@ -12,7 +12,6 @@ import hlograph
 from hlograph import errors
 from hlograph.builder import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.dims import parse
 from hlograph.codegen.ir.values import constants
 
 SDS = jax.ShapeDtypeStruct
@@ -98,7 +97,7 @@ def test_nothing_of_jaxs_export_is_left_in_the_module() -> None:
 def test_jaxs_sizes_become_dimensions(function, expected) -> None:
     program = hlograph.emit_stablehlo(function, VECTOR, SDS(("m",), "float32"))
     (dim,) = program.signature.results[0].dims
-    assert dim == parse(expected)
+    assert dim == dimension.parse(expected)
     for n, m in ((1, 1), (2, 5), (7, 3), (12, 1)):
         want = jax.jit(function)(random(n), random(m))
         assert dimension.evaluate(dim, {"n": n, "m": m}) == want.shape[0]

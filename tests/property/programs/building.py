@@ -7,20 +7,30 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import builds
 import numpy as np
 
-from hlograph import Program
-from hlograph.builder import Builder, SizeSource
 from hlograph.builder import dims as dimension
-from hlograph.codegen import signature as signatures
-from hlograph.codegen.dims import Dim, maximum, minimum
-from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.ir.modules import verify
-from hlograph.codegen.signature import Argument, Result, Signature
 from hlograph.errors import PaddingError
 
 from .maker import KINDS, NESTING, Maker
-from .recipes import BOOL, F32, F64, I32, I64, Case, Choices, Given, InapplicableError, Recipe, Tolerance, Value
+from .recipes import (
+    BOOL,
+    F32,
+    F64,
+    I32,
+    I64,
+    Case,
+    Choices,
+    Dim,
+    Given,
+    InapplicableError,
+    Recipe,
+    Tolerance,
+    Value,
+    maximum,
+    minimum,
+)
 
 
 def random_recipe(seed: int) -> Recipe:
@@ -58,41 +68,31 @@ def build(recipe: Recipe) -> Case:
         bounds["c"], intervals["c"] = 4, (-4, 4)
         signed.append(dimension.symbol("c", signed=True))
         given.append(Given("c", I64, (), "size"))
-    context = new_context()
-    builder = Builder(context)
-    with builder.function("main", [(g.dims, g.dtype) for g in given]) as handles:
-        values = []
-        for g, handle in zip(given, handles, strict=True):
-            for axis, dim in enumerate(g.dims):
-                if str(dim) in bounds:
-                    builder.add_root(SizeSource(str(dim), handle, axis))
-            if g.style == "size":
-                builder.add_root(SizeSource("c", handle, None))
-                handle.sizes = signed[0]
-                continue
-            low, high = _STYLES[g.style] if g.dtype != BOOL else (0, 1)
-            grid = {"halves": 1, "real": None}.get(g.style, 0)
-            values.append(Value(handle, low, high, grid, 0, g.style == "special"))
-        m = Maker(builder, values, _pool(roots), intervals, signed)
-        own = len(values)
-        kinds = []
-        for name, numbers in recipe.steps:
-            try:
-                KINDS[name][1](m, Choices(numbers))
-            except InapplicableError:
-                continue
-            kinds.append(name)
-        results = [v for v in m.values[own:] if v.tensor.uid not in m.used][-10:] or m.values[-1:]
-        operation = builder.finish([v.tensor for v in results])
-    arguments = tuple(Argument(g.name, g.dtype, g.dims, ("c",) if g.style == "size" else ()) for g in given)
-    canonical = builder.constraints.canonical
-    described = tuple(Result(f"out{i}", v.dtype, tuple(canonical(d) for d in v.dims)) for i, v in enumerate(results))
-    signatures.write(operation, Signature(arguments, described, (), tuple(builder.constraints)))
-    verify(builder.module, "the random program")
+    arguments = [(g.dims, g.dtype, "c") if g.style == "size" else (g.dims, g.dtype) for g in given]
+    function = builds.Build(*arguments, names=[g.name for g in given])
+    values = []
+    for g, handle in zip(given, function.args, strict=True):
+        if g.style == "size":
+            handle.sizes = signed[0]
+            continue
+        low, high = _STYLES[g.style] if g.dtype != BOOL else (0, 1)
+        grid = {"halves": 1, "real": None}.get(g.style, 0)
+        values.append(Value(handle, low, high, grid, 0, g.style == "special"))
+    m = Maker(function.builder, values, _pool(roots), intervals, signed)
+    own = len(values)
+    kinds = []
+    for name, numbers in recipe.steps:
+        try:
+            KINDS[name][1](m, Choices(numbers))
+        except InapplicableError:
+            continue
+        kinds.append(name)
+    results = [v for v in m.values[own:] if v.tensor.uid not in m.used][-10:] or m.values[-1:]
+    program = function.program(*[v.tensor for v in results])
     tolerances = tuple(
         Tolerance(v.exact, 0.0 if v.exact else 4 * v.error * float(np.finfo(v.dtype).eps) + 1e-30) for v in results
     )
-    return Case(Program(builder.module), bounds, tuple(given), tolerances, tuple(kinds), m.interpretable)
+    return Case(program, bounds, tuple(given), tolerances, tuple(kinds), m.interpretable)
 
 
 def _pool(roots: Sequence[Dim]) -> list[Dim]:

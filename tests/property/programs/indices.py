@@ -9,10 +9,9 @@ import numpy as np
 
 from hlograph import builder as hlo
 from hlograph.builder import Tensor
-from hlograph.codegen.dims import Dim
 
 from .maker import Maker, grid_of, is_index, is_number, is_ranked, kind
-from .recipes import BOOL, ELEMENTS, I32, I64, LIMIT, Choices, InapplicableError, Value
+from .recipes import BOOL, ELEMENTS, I32, I64, LIMIT, Choices, Dim, InapplicableError, Value
 
 
 @kind("sort", 6)

@@ -12,9 +12,8 @@ import numpy as np
 from hlograph import builder as hlo
 from hlograph.builder import Builder, Dims, DType
 from hlograph.builder import dims as dimension
-from hlograph.codegen.dims import Dim, maximum, minimum
 
-from .recipes import BOOL, ELEMENTS, LIMIT, Choices, InapplicableError, Value
+from .recipes import BOOL, ELEMENTS, LIMIT, Choices, Dim, InapplicableError, Value, maximum, minimum
 
 Kind = Callable[["Maker", Choices], None]
 KINDS: dict[str, tuple[int, Kind]] = {}

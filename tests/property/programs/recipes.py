@@ -9,9 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from hlograph import Program
-from hlograph.builder import Dims, DType, Tensor
+from hlograph.builder import Dims, DType, Tensor, dims
 
 T = TypeVar("T")
+Dim, maximum, minimum = dims.Dim, dims.maximum, dims.minimum
 
 LIMIT = 2**20  # of magnitudes: sums and products of what is below stay exact, also in float32
 ELEMENTS = 600  # of a value, at the bounds

@@ -10,10 +10,9 @@ import numpy as np
 from hlograph import builder as hlo
 from hlograph.builder import Tensor
 from hlograph.codegen.builder.shape import i64_array
-from hlograph.codegen.dims import maximum
 
 from .maker import Maker, grid_of, is_exact_number, is_float, is_index, is_number, is_ranked, kind
-from .recipes import BOOL, ELEMENTS, LIMIT, Choices, InapplicableError, Value
+from .recipes import BOOL, ELEMENTS, LIMIT, Choices, InapplicableError, Value, maximum
 
 
 def _monoid_result(

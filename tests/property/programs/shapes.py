@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from hlograph import builder as hlo
 from hlograph.builder import Dims
-from hlograph.codegen.dims import Dim, minimum
 
 from .maker import Maker, is_ranked, kind
-from .recipes import ELEMENTS, F64, I32, I64, Choices, InapplicableError, Value
+from .recipes import ELEMENTS, F64, I32, I64, Choices, Dim, InapplicableError, Value, minimum
 
 
 @kind("iota", 3)

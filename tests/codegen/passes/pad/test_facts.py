@@ -7,7 +7,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from padded_runs import build
+from builds import build
 
 from hlograph.builder import Tensor
 from hlograph.codegen.passes.pad import facts

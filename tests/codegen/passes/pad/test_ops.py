@@ -13,10 +13,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from builds import build
 from padded_runs import (
     Maker,
     Sizes,
-    build,
     check_padded,
     definite,
     integers,
@@ -26,10 +26,9 @@ from padded_runs import (
 
 from hlograph import Program
 from hlograph import builder as hlo
-from hlograph.builder import Tensor
-from hlograph.codegen.dims import minimum, symbol
+from hlograph.builder import Tensor, dims
 
-n, m = symbol("n"), symbol("m")
+n, m = dims.symbol("n"), dims.symbol("m")
 F32, F64, I32, I64, BOOL = "float32", "float64", "int32", "int64", "bool"
 
 
@@ -275,7 +274,7 @@ def slices(x, y):
     return [
         *[hlo.slice_axis(x, 0, *part) for part in (*starts_and_lengths, *strided)],
         total(hlo.slice_axis(x, 0, 1, n + 1), [0]),
-        hlo.slice_axis(y, 0, 0, minimum(n, 2)),
+        hlo.slice_axis(y, 0, 0, dims.minimum(n, 2)),
         total(hlo.slice_axis(y, 0, 0, n // 2)),
     ]
 
@@ -370,12 +369,12 @@ def _take(x, i, axis=0):
 def gathers(x, i):
     pairs = hlo.concatenate([hlo.expand_dims(i, [1]), hlo.expand_dims(i, [1])], 1)
     numbers = {"collapsed_slice_dims": [0, 1], "start_index_map": [0, 1], "index_vector_dim": 1}
-    sizes = (minimum(n, 1), minimum(m, 1))
+    sizes = (dims.minimum(n, 1), dims.minimum(m, 1))
     return [
         _take(x, i),
         total(_take(x, i), [0]),
         _take(hlo.transpose(x, [1, 0]), i, 1),
-        _take(x, hlo.broadcast_in_dim(i, (2, symbol("k")), [1])),
+        _take(x, hlo.broadcast_in_dim(i, (2, dims.symbol("k")), [1])),
         hlo.gather(x, pairs, offset_dims=[], slice_sizes=sizes, **numbers),
     ]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from builds import module_of
 from rewritten_runs import check, rewritten
 
 from hlograph.codegen.analysis.integers import known
-from hlograph.codegen.ir.bindings import new_context
-from hlograph.codegen.ir.modules import parse_module
 from hlograph.passes import constant
 
 
@@ -155,7 +154,7 @@ def test_what_stays_and_why(text):
 def evaluate(lines: str) -> np.ndarray | None:
     """What is known of `%r`."""
     text = f"func.func @main(%arg: tensor<3xi32>, %f: tensor<3xf32>) {{\n{lines}\nreturn\n}}\n"
-    module = parse_module(text, new_context())
+    module = module_of(text)
     block = module.body.operations[0].regions[0].blocks[0]
     return known(list(block.operations)[-2].results[0])
 
@@ -202,12 +201,11 @@ def test_what_is_known(lines):
 
 def test_constants_behind_broadcasts():
     """`constant` sees through broadcasts of one number only."""
-    module = parse_module(
+    module = module_of(
         "func.func @main() {\n%a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
         "%b = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<2xi32>) -> tensor<3x2xi32>\n"
         "%c = stablehlo.constant dense<5> : tensor<i32>\n"
-        "%d = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<3x2xi32>\nreturn\n}\n",
-        new_context(),
+        "%d = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<3x2xi32>\nreturn\n}\n"
     )
     a, b, _, d, _ = module.body.operations[0].regions[0].blocks[0].operations
     assert constant(a.result).tolist() == [1, 2]
