@@ -55,44 +55,27 @@ verbs.WHERE.update(
     }
 )
 
-__all__ = [
-    "Bucket",
-    "CpuOptions",
-    "Function",
-    "Mode",
-    "Program",
-    "Ragged",
-    "SparseParts",
-    "__version__",
-    "builder",
-    "bundle",
-    "emit_stablehlo",
-    "errors",
-    "explain",
-    "function",
-    "jit",
-    "load",
-    "load_bundle",
-    "lowers",
-    "passes",
-]
+__all__ = sorted([*_WHERE, "__version__"])
 
 if TYPE_CHECKING:
-    from . import builder, errors, passes
-    from .codegen.artifact.reading import load
-    from .codegen.program import Program
-    from .codegen.sparse_parts import SparseParts
-    from .dialects.frontend import emit_stablehlo
-    from .dialects.registry import lowers
-    from .runtime.bundles.making import bundle
-    from .runtime.bundles.opening import load_bundle
-    from .runtime.executables.policy import Bucket
-    from .runtime.function import Function
-    from .runtime.graphs import function
-    from .runtime.jit import jit
-    from .runtime.mode.classes import Mode
-    from .runtime.ragged.values import Ragged
-    from .tools.explanation import explain
+    from . import builder as builder
+    from . import errors as errors
+    from . import passes as passes
+    from .codegen.artifact.reading import load as load
+    from .codegen.program import Program as Program
+    from .codegen.sparse_parts import SparseParts as SparseParts
+    from .dialects.frontend import emit_stablehlo as emit_stablehlo
+    from .dialects.registry import lowers as lowers
+    from .runtime.bundles.making import bundle as bundle
+    from .runtime.bundles.opening import load_bundle as load_bundle
+    from .runtime.executables.policy import Bucket as Bucket
+    from .runtime.function import Function as Function
+    from .runtime.graphs import function as function
+    from .runtime.jit import jit as jit
+    from .runtime.mode.classes import Mode as Mode
+    from .runtime.options import CpuOptions as CpuOptions
+    from .runtime.ragged.values import Ragged as Ragged
+    from .tools.explanation import explain as explain
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
 from .ragged.values import is_ragged
 
 if TYPE_CHECKING:
-    from .ragged.graphs import RaggedFunction
+    from .ragged.callables import RaggedFunction
 
 
 @renamed_options
@@ -69,7 +69,7 @@ def function(
     )
     emit = partial(emit_stablehlo, (inputs, results), name=name, rewrite=rewrite, on_unsupported=on_unsupported)
     if is_ragged(dims):
-        from .ragged.graphs import RaggedFunction  # with the passes that rows go through, which take long to import
+        from .ragged.callables import RaggedFunction  # with the passes that rows go through, which take long to import
 
         return RaggedFunction(emit, inputs if isinstance(inputs, list | tuple) else [inputs], dims, options)
     return Function(emit(dims=dims), options)

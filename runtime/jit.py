@@ -18,7 +18,6 @@ import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
 from typing import Any
 
 import jax
@@ -30,22 +29,22 @@ from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentError, ArgumentShapeError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, vmapped
+from ..codegen.ir.tidy import tidy
 from ..codegen.passes import parse_spec
 from ..codegen.passes.optimize import Optimize
 from ..codegen.program import Program
 from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.source import merging
-from ..dialects.jax.trace import ClosesOverTracers, is_tracing
+from ..dialects.jax.trace import ClosesOverTracers, Traced, is_key, is_tracing
+from . import jitted as calls
+from .calls.arguments import shape_and_dtype
 from .calls.writer import Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
-from .executables.stats import Stats
 from .function import Function
-from .jitted import calls
-from .jitted.calls import X64, kind_of
-from .jitted.programs import Found, JitStats, Programs
-from .lowered.ahead import AheadFunction
+from .jitted import X64, Found, JitStats, Programs, kind_of
+from .lowered.ahead import AheadFunction, wanted_sharding
 from .lowered.stages import Lowered, Stages
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
 from .ragged.values import is_ragged
@@ -191,7 +190,12 @@ class Jit(Written):
             self._jax_calls += 1
         with nullcontext() if self._device is None else jax.default_device(self._device):
             outputs = self._jax(*args, **kwargs)
-        return tree_util.tree_map(calls.to_numpy, outputs) if self._programs.numpy else outputs
+        if not self._programs.numpy:
+            return outputs
+        # Random keys, and what is traced, stay what they are.
+        return tree_util.tree_map(
+            lambda x: x if is_key(x) or isinstance(x, jax.core.Tracer) else np.asarray(x), outputs
+        )
 
     def _hand_over(self, leaves: Sequence[Any]) -> None:
         """Makes the calls those of `jax.jit`, if it runs all kinds of arguments that there were."""
@@ -237,9 +241,11 @@ class Jit(Written):
         if found is None:
             return calls.Plan()
         traced, function = found
-        exceeded = [limit for limit in traced.limits if not limit.holds(sizes)]
-        if exceeded:
-            return calls.Plan(note=calls.overflow_note(exceeded[0], sizes))
+        for limit in traced.limits:
+            if not limit.holds(sizes):
+                dim = limit.rhs if isinstance(limit.lhs, int) else limit.lhs
+                at = ", ".join(f"{name} = {sizes[name]}" for name in sorted(dimension.roots(dim)))
+                return calls.Plan(note=f"{dim} is {dimension.evaluate(dim, sizes)} for {at}, {limit.where}")
         prepare = calls.preparation(calls.leaves_of(call.places), leaves, calls.leaves_of(specs))
         return calls.Plan(function, prepare, calls.restoration(traced))
 
@@ -286,12 +292,14 @@ class Jit(Written):
         dynamic, call, specs, found = self._look_up(args, kwargs)
         if found is None or isinstance(found, HlographError):
             unchanged = [parse_spec(spec)[0] for spec in self._programs.options.passes]
-            return calls.lower_by_jax(self._jax, args, kwargs, lambda: Stages([], unchanged))
+            lowered = self._jax.lower(*args, **kwargs)
+            tidy(lowered.compiler_ir("stablehlo"))  # JAX's own, of which it makes the text and the executable
+            return Lowered.of(lowered, lambda: Stages([], unchanged))
         traced, _ = found
         if traced.program.optimized:
             traced = self._programs.trace(call, specs)
         ahead = AheadFunction(traced.program, None, self._programs.options)
-        return calls.lower(ahead, traced, self._parameters, call, dynamic)
+        return _lowered(ahead, traced, self._parameters, call, dynamic)
 
     def warm(
         self, *args: Any, sizes: Sizes | None = None, up_to: Mapping[str, int] | None = None, **kwargs: Any
@@ -376,9 +384,7 @@ class Jit(Written):
     @property
     def stats(self) -> JitStats:
         """Calls, compiles and cache hits of all programs so far; traces; calls that `jax.jit` ran."""
-        total = Stats.total([function.stats for function in self.functions])
-        sums = {field.name: getattr(total, field.name) for field in fields(Stats)}
-        return JitStats(**sums, traces=self._programs.traces, jax_calls=self._jax_calls)
+        return JitStats.of(self.functions, self._programs.traces, self._jax_calls)
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""
@@ -398,6 +404,55 @@ class Jit(Written):
 
     def __repr__(self) -> str:
         return f"<hlograph.jit {self._parameters.name}{self._parameters.signature}>"
+
+
+def _lowered(ahead: AheadFunction, traced: Traced, own: calls.Parameters, call: calls.Call, dynamic: Any) -> Lowered:
+    """Lowers a call of a traced function, ahead of time: with the function's arguments and results, as `jax.jit` does.
+
+    Where sizes are padded the program's own arguments stay: arrays of the bounds' shapes with the live sizes behind.
+
+    Args:
+        ahead: of its program.
+        traced: it.
+        own: the function's parameters.
+        call: for each argument of the program its place among the leaves of the call.
+        dynamic: the call, with None for each static argument.
+    """
+    static, order, restore = own.static, calls.leaves_of(call.places), calls.restoration(traced)
+    places = {place for place, name in enumerate(own.names) if name in static}
+    args = [value for place, value in enumerate(dynamic[0]) if place not in places]
+    kwargs = {name: value for name, value in dynamic[1].items() if name not in static}
+    leaves, tree = tree_util.tree_flatten((args, kwargs))  # None has no leaf
+    given = [leaves[place] for place in order]
+    arguments = traced.program.signature.arguments
+
+    def around(run: Callable[..., Any], specs: Sequence[Any]) -> tuple[Callable[..., Any], Any, Any]:
+        """The function of the call's arguments, and specs of these."""
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            values = tree_util.tree_leaves((args, kwargs))
+            arranged = [values[place] for place in order]
+            outputs = run(*[jax.random.key_data(x) if is_key(x) else x for x in arranged])
+            return outputs if restore is None else restore(outputs)
+
+        function.__name__ = function.__qualname__ = traced.program.name
+        signature = own.signature
+        kept = [parameter for name, parameter in signature.parameters.items() if name not in static]
+        function.__dict__["__signature__"] = signature.replace(parameters=kept)
+        found = list(leaves)
+        for place, spec, value in zip(order, specs, given, strict=True):
+            key = is_key(value)
+            shape, dtype = (value.shape, value.dtype) if key else (spec.shape, spec.dtype)
+            found[place] = jax.ShapeDtypeStruct(shape, dtype, sharding=spec.sharding)
+        args, kwargs = tree_util.tree_unflatten(tree, found)
+        return function, args, kwargs
+
+    flat = []
+    for value, argument in zip(given, arguments, strict=True):
+        shape = tuple(value.shape) if is_key(value) else shape_and_dtype(argument, value)[0]
+        inner = tuple(argument.dims[len(shape) :])  # the integers that a key consists of
+        flat.append(jax.ShapeDtypeStruct((*shape, *inner), argument.dtype, sharding=wanted_sharding(value)))
+    return ahead.lower_around(flat, {}, around)
 
 
 def _watched(jitted: Jit) -> Callable[..., Any]:
@@ -494,6 +549,6 @@ def jit(
         )
     if given:
         raise OptionError(f"hlograph.jit: rows of different lengths do not go with {next(iter(given))}")
-    from .ragged.jitted import RaggedJit  # with the passes that rows go through, which take long to import
+    from .ragged.callables import RaggedJit  # with the passes that rows go through, which take long to import
 
     return RaggedJit(rows, dims or {}, static_argnames, static_argnums, constraints, how)

@@ -1,4 +1,4 @@
-"""`OfRows`: what is called with rows of different lengths, be it a graph (`graphs.py`) or a function (`jitted.py`).
+"""`OfRows`: what is called with rows of different lengths, be it a graph or a function (`callables.py`).
 
 In: the arguments of a call as leaves, and of which trace each row is. Out: the results of all rows. Rows of which
 Python decides otherwise, and rows without elements, which JAX's symbolic sizes exclude, are of another trace: they are

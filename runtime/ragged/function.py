@@ -12,7 +12,6 @@ import math
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -90,12 +89,7 @@ class RowsFunction:
         self._policies = Policies(_choices(options.policy, rows, names, ragged), _of_sizes([rows, *names]))
         # What is demanded of sizes: a difference, and how it is to be to 0; and of which size it is the least value.
         self._demands = [
-            (
-                c,
-                c.lhs - c.rhs,
-                dimension.roots(c.lhs - c.rhs),
-                str(c.lhs) if c.relation == ">=" and type(c.rhs) is int else "",
-            )
+            (c, c.lhs - c.rhs, str(c.lhs) if c.relation == ">=" and type(c.rhs) is int else "")
             for c in element.signature.constraints
         ]
         self._programs: dict[Any, Made] = {}
@@ -166,7 +160,7 @@ class RowsFunction:
         given = [_fitted(x, shape) for x, shape in zip(arrays, made.shapes, strict=True)]
         for name in made.sizes:
             given.append(_lengths(lengths[name], bound) if name in self.ragged else np.int32(sizes[name]))
-        given.append(_first(rows, bound) if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
+        given.append(np.arange(bound) < rows if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
         return made, given
 
     def _as_given(self, arrays: Sequence[Any], sizes: Mapping[str, int]) -> Mapping[str, int]:
@@ -190,11 +184,11 @@ class RowsFunction:
     def _met(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Iterator[tuple[Constraint, Any]]:
         """Each demand that not all rows are seen to meet, and for each row whether it does; but for sizes from data."""
         known = {**sizes, **lengths}
-        for constraint, difference, names, least_of in self._demands:
+        for constraint, difference, least_of in self._demands:
             own = lengths.get(least_of)
             if isinstance(own, np.ndarray) and own.min(initial=_MOST) >= constraint.rhs:
                 continue
-            if names <= known.keys():
+            if dimension.roots(difference) <= known.keys():
                 yield constraint, _RELATIONS[constraint.relation](_value_of(difference, known), 0)
 
     def _counted(self, lengths: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
@@ -312,14 +306,6 @@ class RowsFunction:
             self._extents.clear()
 
 
-@lru_cache(maxsize=4096)
-def _first(rows: int, bound: int) -> Any:
-    """The first rows of so many."""
-    found = np.arange(bound) < rows
-    found.flags.writeable = False
-    return found
-
-
 def _fitted(x: Any, shape: Sequence[int]) -> Any:
     """An array of this shape: with zeros behind it, or without padding that no row needs."""
     if x.shape == shape:
@@ -357,7 +343,7 @@ def _result(x: Any, dims: Sequence[Dim], known: Mapping[str, Any], rows: int) ->
 def _size_of(dim: Dim, known: Mapping[str, Any]) -> Any:
     """A dimension's value in each row: an int where it is the same in all."""
     value = _value_of(dim, known)
-    return value if isinstance(value, int) else value.astype(np.int32)
+    return value.astype(np.int32) if np.ndim(value) else int(value)
 
 
 def _value_of(dim: Dim, known: Mapping[str, Any]) -> Any:
@@ -366,18 +352,10 @@ def _value_of(dim: Dim, known: Mapping[str, Any]) -> Any:
     module: Any = jax.numpy if traced else np
     wide = None if traced else np.int64
 
-    def minimum(a: Any, b: Any) -> Any:
-        return min(a, b) if isinstance(a, int) and isinstance(b, int) else module.minimum(a, b)
+    def read(name: str) -> Any:
+        return known[name] if isinstance(known[name], int) else module.asarray(known[name], wide)
 
-    def maximum(a: Any, b: Any) -> Any:
-        return max(a, b) if isinstance(a, int) and isinstance(b, int) else module.maximum(a, b)
-
-    return dimension.rebuild(
-        dim,
-        lambda name: known[name] if isinstance(known[name], int) else module.asarray(known[name], wide),
-        minimum=minimum,
-        maximum=maximum,
-    )
+    return dimension.rebuild(dim, read, minimum=module.minimum, maximum=module.maximum)
 
 
 def _of_sizes(names: Sequence[str]) -> Signature:

@@ -22,6 +22,16 @@ from typing import Any
 
 import jax
 import numpy as np
+import pymc
+import pytensor.tensor as pt
+from pymc import modelcontext
+from pymc.logprob import utils
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.replace import clone_replace
+from pytensor.graph.traversal import graph_inputs
+from pytensor.tensor.shape import Shape
 
 from ...codegen.errors import (
     ArgumentError,
@@ -66,9 +76,6 @@ def _as_compiled(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) ->
 
     Checks of parameters are choices of -inf, or are not there; integers that are made of constants are known.
     """
-    from pymc.logprob import utils
-    from pytensor.graph.fg import FunctionGraph
-
     rewriter = utils.local_check_parameter_to_ninf_switch if bounds else utils.local_remove_check_parameter
     fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
     for node in fgraph.toposort():
@@ -81,8 +88,6 @@ def _as_compiled(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) ->
 
 def know_integers(fgraph: Any) -> None:
     """Computes integers that are made of constants and known shapes: indices, and sizes that would count as data."""
-    from pytensor.tensor.shape import Shape
-
     for node in fgraph.toposort():
         if isinstance(node.op, Shape) and None not in node.inputs[0].type.shape:
             [shape] = node.outputs
@@ -93,8 +98,6 @@ def know_integers(fgraph: Any) -> None:
 
 def _is_known(node: Any) -> bool:
     """Whether a node makes integers of constants: indices, which need no check then."""
-    from pytensor.graph.basic import Constant
-
     dtypes = [np.dtype(getattr(x.type, "dtype", "O")) for x in (*node.inputs, *node.outputs)]
     known = all(isinstance(x, Constant) and np.size(x.data) <= KNOWN for x in node.inputs)
     return known and bool(node.inputs) and all(dtype.kind in "biu" for dtype in dtypes)
@@ -114,9 +117,6 @@ def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) ->
     Raises:
         UnsupportedGraphError: the graph draws random numbers from a shared generator.
     """
-    from pytensor.compile.sharedvalue import SharedVariable
-    from pytensor.graph.replace import clone_replace
-
     found = [x for x in roots(outputs) if isinstance(x, SharedVariable) and x not in (replaced or {})]
     generators = [str(x) for x in found if not hasattr(x.type, "dtype")]
     if generators:
@@ -130,16 +130,11 @@ def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) ->
 
 def roots(outputs: Sequence[Any]) -> list[Any]:
     """The variables that a graph begins with, but for constants."""
-    from pytensor.graph.basic import Constant
-    from pytensor.graph.traversal import graph_inputs
-
     return [x for x in graph_inputs(outputs) if not isinstance(x, Constant)]
 
 
 def _constant(shared: Any) -> Any:
     """A shared variable's value of now, with its shape in its type where it is a tensor."""
-    import pytensor.tensor as pt
-
     value = shared.get_value(borrow=True)
     if isinstance(value, np.ndarray | np.generic):
         return shared.type.filter_variable(pt.constant(value, name=shared.name, dtype=shared.type.dtype))
@@ -186,31 +181,27 @@ def listed(names: Iterable[Any]) -> str:
 
 
 def check_model(model: Any) -> None:
-    """Refuses what nutpie cannot sample, by name."""
-    import pymc
+    """Refuses what nutpie cannot sample.
 
+    Raises:
+        GraphError: it is no model.
+        UnsupportedGraphError: there is nothing to sample, or free variables are discrete.
+    """
     if not isinstance(model, pymc.Model):
         raise GraphError(f"expected a pymc.Model, got {type(model).__name__}")
     if not model.free_RVs:
         raise UnsupportedGraphError(f"the model {model.name!r} has no free variables: there is nothing to sample")
-    if model.discrete_value_vars:
-        raise UnsupportedGraphError(
-            f"the free variables {', '.join(x.name for x in model.discrete_value_vars)} are discrete: nutpie takes "
-            'derivatives; marginalize them, or sample with pm.sample(backend="STABLEHLO", nuts_sampler="pymc")'
-        )
+    refuse_discrete(model)
 
 
 def refuse_discrete(model: Any) -> None:
-    """Refuses models whose density has no gradient.
-
-    Raises:
-        UnsupportedGraphError: free variables are discrete.
-    """
+    """Refuses models whose density has no gradient: free variables are discrete."""
     found = model.discrete_value_vars
     if found:
         raise UnsupportedGraphError(
             f"the free variables {listed(found)} are discrete, and the density has no gradient by them: sum them out "
-            "(pymc_extras.marginalize), observe them (pm.observe), or sample them in PyMC with the mode STABLEHLO"
+            "(pymc_extras.marginalize), observe them (pm.observe), or sample them by PyMC's own steps in the mode, "
+            'pm.sample(backend="STABLEHLO", nuts_sampler="pymc")'
         )
 
 
@@ -244,8 +235,6 @@ def logp(
         UnsupportedOpError: ops without a lowering rule.
         OptionError: `data` or `terms` names what the model does not have.
     """
-    from pymc import modelcontext
-
     return LogDensity(modelcontext(model), jacobian, terms, data, options)
 
 
@@ -368,8 +357,6 @@ def _terms_of(model: Any, terms: Sequence[Any] | None) -> list[Any] | None:
 
 def _data_of(model: Any, wanted: bool | Sequence[str]) -> dict[str, Any]:
     """The shared variables of the data that are to be arguments, by name."""
-    from pytensor.compile.sharedvalue import SharedVariable
-
     found = {x.name: x for x in model.data_vars if isinstance(x, SharedVariable)}
     if isinstance(wanted, bool):
         return found if wanted else {}
@@ -382,8 +369,6 @@ def _data_of(model: Any, wanted: bool | Sequence[str]) -> dict[str, Any]:
 
 def _lengths_of(model: Any, data: Mapping[str, Any], fresh: Mapping[Any, Any]) -> dict[Any, Any]:
     """For each dimension of the model that data have, the length that the arguments say."""
-    from pytensor.compile.sharedvalue import SharedVariable
-
     found: dict[Any, Any] = {}
     for name, x in data.items():
         for axis, dim in enumerate(model.named_vars_to_dims.get(name, ())):
@@ -422,8 +407,6 @@ class JaxBackend:
 
 
 def _checks_bounds() -> bool:
-    from pymc import modelcontext
-
     try:
         return bool(modelcontext(None).check_bounds)
     except TypeError:  # there is no model

@@ -12,7 +12,7 @@ import pytest
 import hlograph
 from hlograph.runtime.direct.object_code import once
 from hlograph.runtime.executables.executable import Executable
-from hlograph.runtime.jitted.programs import Programs
+from hlograph.runtime.jitted import Programs
 
 THREADS = 16
 SIZES = (3, 5, 7, 9)
