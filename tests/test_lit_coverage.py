@@ -1,7 +1,8 @@
 """Every lowering rule and scalar op has a lit test, and every pass one with a static and a `?` module.
 
-A rule has a case `# CHECK-LABEL: module @Rule.static` or `.dynamic` (with `.what` behind it); what a few ops on sparse
-matrices are expanded to has one with `Sparse` before its name. That a case is what its name says is checked where it is
+A rule has a case `# CHECK: Rule.static: term` or `.dynamic` (with `.what` behind it), or `# CHECK-LABEL: module
+@Rule.static` where it is more than a term; what a few ops on sparse matrices are expanded to has one with `Sparse`
+before its name. That a case is what its name says is checked where it is
 printed (lit_tests/ops/common.py); which op the builder takes for a symbolic size is shown in lit_tests/builder. A
 scalar op's line `# CHECK-NEXT: Name: formula`, or its `Name=op` in a line of plain ones, is of both: it is printed only
 where they are the same. A padding rule has a line `# CHECK: op: ...`, or its op stands in a module with a label in one
@@ -31,7 +32,9 @@ from hlograph.dialects.tensor.scalar import TABLE
 from hlograph.passes import available
 
 LIT = Path(__file__).resolve().parent.parent / "lit_tests"
-RULE_CASE = re.compile(r"^# CHECK-LABEL: module @(\w+)\.(static|dynamic)(?:\.\w+)*$", re.MULTILINE)
+RULE_CASE = re.compile(
+    r"^# CHECK(?:-LABEL: module @|(?:-NEXT)?: )(\w+)\.(static|dynamic)(?:\.\w+)*(?:$|: \S)", re.MULTILINE
+)
 SCALAR_CASE = re.compile(r"^# CHECK(?:-NEXT)?: (\w+)(?:\.\w+)*: \S", re.MULTILINE)
 PLAIN_CASES = re.compile(r"^# CHECK(?:-NEXT)?: plain, \w: (.+)$", re.MULTILINE)
 
@@ -153,6 +156,7 @@ def test_which_padding_rules_a_lit_file_tests(text, found):
     [
         ("", ["Eye"]),
         ("# CHECK-LABEL: module @Eye.dynamic.runtime\n", []),
+        ("# CHECK-NEXT: Eye.dynamic: iota<0, 3x3xi64>()\n", []),
         ("# module @Eye.static\n# CHECK-LABEL: module @Eyes.dynamic\n", ["Eye"]),
     ],
 )
@@ -207,14 +211,14 @@ def common(monkeypatch):
 
 def test_a_case_shows_what_its_name_says(common, capsys):
     x = pt.dvector("x")
-    common.show([x], pt.exp(x), name="Elemwise.dynamic.exp")
-    assert capsys.readouterr().out == "module @Elemwise.dynamic.exp\nreturn exponential(x) : tensor<?xf64>\n"
+    common.show("Elemwise.dynamic.exp", [x], pt.exp(x))
+    assert capsys.readouterr().out == "Elemwise.dynamic.exp: exponential(x) : tensor<?xf64>\n"
     with pytest.raises(SystemExit, match="no op that the rule Softmax lowers; it has Elemwise"):
-        common.show([x], pt.exp(x), name="Softmax.dynamic")
+        common.show("Softmax.dynamic", [x], pt.exp(x))
     with pytest.raises(SystemExit, match="the module has symbolic sizes"):
-        common.show([x], pt.exp(x), name="Elemwise.static")
+        common.show("Elemwise.static", [x], pt.exp(x))
     with pytest.raises(SystemExit, match=r"the module has no \?"):
-        common.show([x], pt.exp(x), name="Elemwise.dynamic", dims={"x": (3,)})
+        common.show("Elemwise.dynamic", [x], pt.exp(x), {"x": (3,)})
     assert capsys.readouterr().out == ""
 
 

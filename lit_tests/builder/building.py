@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from builds import Build
-from common import check_kind, check_tidy, lines_of
+from common import check_kind, check_tidy, print_case
 
 from hlograph import Program
 from hlograph.builder import dims as dimension
@@ -36,7 +36,7 @@ def show(name: str, arguments: Sequence[tuple[Any, ...]], body: Callable[..., An
     program = Program.parse(text, allow=["*"])
     check_kind(name, name.split(".")[1], program.text)
     check_tidy(name, program)
-    print(f"module @{name}", *lines_of(program), sep="\n")
+    print_case(name, program)
 
 
 def show_line(name: str, dtypes: str, body: Callable[..., Any]) -> None:
@@ -45,7 +45,7 @@ def show_line(name: str, dtypes: str, body: Callable[..., Any]) -> None:
     for size, kind in ((4, "static"), ("n", "dynamic")):
         with redirect_stdout(StringIO()) as text:
             show(f"{name}.{kind}", [(dtype, size) for dtype in dtypes.split()], body)
-        found.append(" ".join(text.getvalue().split("\n")[1:]).strip().replace("?x", "4x"))
+        found.append(text.getvalue().partition(": ")[2].strip().replace("?x", "4x"))
     if found[0] != found[1]:
         raise SystemExit(f"{name}: {found[0]} where the size is known, {found[1]} where it is not")
-    print(f"{name}: {found[0].removeprefix('return ')}")
+    print(f"{name}: {found[0]}")

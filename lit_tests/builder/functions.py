@@ -75,31 +75,21 @@ def padded(low, high, interior):
 
 
 # ---- pad: between the elements, and negative amounts that cut ----
-
-# CHECK-LABEL: module @pad.static
-# CHECK-NEXT: return pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<16xf64>
+# CHECK: pad.static: pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<16xf64>
 show("pad.static", [("float64", 4)], padded(1, 2, 3))
 
 # Amounts that are known need no dynamic op, whatever the size.
-# CHECK-LABEL: module @pad.dynamic
-# CHECK-NEXT: return pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<?xf64>
+# CHECK: pad.dynamic: pad(arg0, 0) {edge_padding_high = [2], edge_padding_low = [1], interior_padding = [3]} : tensor<?xf64>
 show("pad.dynamic", [("float64", "n")], padded(1, 2, 3))
-
-# CHECK-LABEL: module @pad.dynamic.amount
-# CHECK-NEXT: return dynamic_pad(arg0, 0, size<0>(arg0), 0, 1) : tensor<?xf64>
+# CHECK: pad.dynamic.amount: dynamic_pad(arg0, 0, size<0>(arg0), 0, 1) : tensor<?xf64>
 show("pad.dynamic.amount", [("float64", "n")], lambda x: padded(x.dims[0], 0, 1)(x))
 
 # What stays static is a static slice; a symbolic start of a part of known size is a dynamic_slice.
-# CHECK-LABEL: module @slice.dynamic
-# CHECK-NEXT: return slice<0:2:1, 1:3:1>(arg0) : tensor<2x2xf64>
+# CHECK: slice.dynamic: slice<0:2:1, 1:3:1>(arg0) : tensor<2x2xf64>
 show("slice.dynamic", [("float64", "n", 4)], lambda x: hlo.slice(x, [0, 1], [2, 3]))
-
-# CHECK-LABEL: module @slice.dynamic.start
-# CHECK-NEXT: return dynamic_slice<[2, 4]>(arg0, add(size<0>(arg0), -2), 0) : tensor<2x4xf64>
+# CHECK: slice.dynamic.start: dynamic_slice<[2, 4]>(arg0, add(size<0>(arg0), -2), 0) : tensor<2x4xf64>
 show("slice.dynamic.start", [("float64", "n", 4)], lambda x: hlo.slice(x, [x.dims[0] - 2, 0], [x.dims[0], 4]))
-
-# CHECK-LABEL: module @slice.dynamic.limit
-# CHECK-NEXT: return real_dynamic_slice(arg0, [0, 1], concatenate<0>(add(size<0>(arg0), -2), 4), 1) : tensor<?x3xf64>
+# CHECK: slice.dynamic.limit: real_dynamic_slice(arg0, [0, 1], concatenate<0>(add(size<0>(arg0), -2), 4), 1) : tensor<?x3xf64>
 show("slice.dynamic.limit", [("float64", "n", 4)], lambda x: hlo.slice(x, [0, 1], [x.dims[0] - 2, 4]))
 
 
@@ -108,22 +98,15 @@ def same_by_constraint(x, y):
     return hlo.add(hlo.add(x, y), hlo.broadcast(hlo.reshape(y, x.dims), x.dims))
 
 
-# CHECK-LABEL: module @identity.dynamic.names
-# CHECK-NEXT: return add(add(arg0, arg1), arg1) : tensor<?xf64>
+# CHECK: identity.dynamic.names: add(add(arg0, arg1), arg1) : tensor<?xf64>
 show("identity.dynamic.names", [("float64", "n"), ("float64", "m")], same_by_constraint)
-
-# CHECK-LABEL: module @stack_scalars.static
-# CHECK-NEXT: return concatenate<0>(arg0, arg1) : tensor<2xf64>
+# CHECK: stack_scalars.static: concatenate<0>(arg0, arg1) : tensor<2xf64>
 show("stack_scalars.static", [("float64",), ("float64",)], lambda a, b: hlo.stack_scalars([a, b]))
-
-# CHECK-LABEL: module @stack_scalars.dynamic
-# CHECK-NEXT: return concatenate<0>(size<0>(arg0), 3) : tensor<2xi64>
+# CHECK: stack_scalars.dynamic: concatenate<0>(size<0>(arg0), 3) : tensor<2xi64>
 show(
     "stack_scalars.dynamic", [("float64", "n", 3)], lambda x: hlo.stack_scalars([x.builder.size(dim) for dim in x.dims])
 )
-
-# CHECK-LABEL: module @reverse.dynamic
-# CHECK-NEXT: return reverse<[0, 1]>(arg0) : tensor<?x3xf64>
+# CHECK: reverse.dynamic: reverse<[0, 1]>(arg0) : tensor<?x3xf64>
 show("reverse.dynamic", [("float64", "n", 3)], lambda x: hlo.reverse(x, [0, 1]))
 
 # ---- Gather, scatter and slices at runtime places in the forms that no lowering rule uses
@@ -134,14 +117,11 @@ def starts(x, i):
     return [i, zero]
 
 
-# CHECK-LABEL: module @dynamic_slice.dynamic
-# CHECK-NEXT: return dynamic_slice<[2, 6]>(arg0, arg1, 0) : tensor<2x6xf64>
+# CHECK: dynamic_slice.dynamic: dynamic_slice<[2, 6]>(arg0, arg1, 0) : tensor<2x6xf64>
 show(
     "dynamic_slice.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, 6))
 )
-
-# CHECK-LABEL: module @dynamic_slice.dynamic.size
-# CHECK-NEXT: return dynamic_gather(arg0, concatenate<0>(arg1, 0), concatenate<0>(2, size<1>(arg0))) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
+# CHECK: dynamic_slice.dynamic.size: dynamic_gather(arg0, concatenate<0>(arg1, 0), concatenate<0>(2, size<1>(arg0))) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
 show(
     "dynamic_slice.dynamic.size",
     [("float64", 5, "n"), ("int64",)],
@@ -157,12 +137,9 @@ def each(*monoids):
     return lambda x: [hlo.reduce_monoid(x, [0], monoid) for monoid in monoids]
 
 
-# CHECK-LABEL: module @reduce_monoid.static
-# CHECK-NEXT: return reduce<[0], add>(arg0, 0), reduce<[0], multiply>(arg0, 1), reduce<[0], maximum>(arg0, -inf), reduce<[0], minimum>(arg0, inf) : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
+# CHECK: reduce_monoid.static: reduce<[0], add>(arg0, 0), reduce<[0], multiply>(arg0, 1), reduce<[0], maximum>(arg0, -inf), reduce<[0], minimum>(arg0, inf) : tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>
 show("reduce_monoid.static", [real], each("add", "multiply", "maximum", "minimum"))
-
-# CHECK-LABEL: module @reduce_monoid.static.int32
-# CHECK-NEXT: return reduce<[0], maximum>(arg0, -2147483648), reduce<[0], minimum>(arg0, 2147483647), reduce<[0], and>(arg0, -1), reduce<[0], or>(arg0, 0), reduce<[0], xor>(arg0, 0) : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+# CHECK: reduce_monoid.static.int32: reduce<[0], maximum>(arg0, -2147483648), reduce<[0], minimum>(arg0, 2147483647), reduce<[0], and>(arg0, -1), reduce<[0], or>(arg0, 0), reduce<[0], xor>(arg0, 0) : tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
 show("reduce_monoid.static.int32", [("int32", 3, 4)], each("maximum", "minimum", "and", "or", "xor"))
 
 
@@ -195,9 +172,7 @@ def sorted_with(x, y):
 # CHECK-NEXT: a:2 = sort(arg0, arg1) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> or(LT(p0, p1), and(EQ(p0, p0), NE(p1, p1)))} : tensor<?x4xf64>, tensor<?x4xi32>
 # CHECK-NEXT: return a#0, a#1 : tensor<?x4xf64>, tensor<?x4xi32>
 show("sort.dynamic", [dynamic, ("int32", "n", 4)], sorted_with)
-
-# CHECK-LABEL: module @cumulative.static
-# CHECK-NEXT: return reduce_window(arg0, -inf) {padding = [2, 0; 0, 0], window_dimensions = [3, 1], maximum} : tensor<3x4xf64>
+# CHECK: cumulative.static: reduce_window(arg0, -inf) {padding = [2, 0; 0, 0], window_dimensions = [3, 1], maximum} : tensor<3x4xf64>
 show("cumulative.static", [real], lambda x: hlo.cumulative(x, 0, "maximum"))
 
 # CHECK-LABEL: module @cumulative.dynamic
@@ -228,8 +203,7 @@ def three(index, x):
     return hlo.case(index, [lambda: [hlo.negate(x)], lambda: [x], lambda: [hlo.full_like(x, 0)]])
 
 
-# CHECK-LABEL: module @case.dynamic
-# CHECK-NEXT: return case<() -> negate(arg1), () -> arg1, () -> dynamic_broadcast_in_dim<[], ?xf64>(0, size<0>(arg1))>(arg0) : tensor<?xf64>
+# CHECK: case.dynamic: case<() -> negate(arg1), () -> arg1, () -> dynamic_broadcast_in_dim<[], ?xf64>(0, size<0>(arg1))>(arg0) : tensor<?xf64>
 show("case.dynamic", [("int32",), ("float64", "n")], three)
 
 
@@ -238,8 +212,7 @@ def agreeing(pred, x, y):
     return hlo.if_(pred, lambda: [x], lambda: [hlo.negate(y)])
 
 
-# CHECK-LABEL: module @if_.dynamic
-# CHECK-NEXT: return if<() -> arg1, () -> negate(arg2)>(arg0) : tensor<?xf64>
+# CHECK: if_.dynamic: if<() -> arg1, () -> negate(arg2)>(arg0) : tensor<?xf64>
 show("if_.dynamic", [("bool",), ("float64", "n"), ("float64", "m")], agreeing)
 
 
@@ -277,12 +250,9 @@ def library(x):
 
 
 # Sizes of results are operands, for shape refinement to read.
-# CHECK-LABEL: module @custom_call.dynamic
-# CHECK-NEXT: return @a_target(arg0, size<0>(arg0)) {indices_of_shape_operands = 1} : tensor<?xf64>
+# CHECK: custom_call.dynamic: @a_target(arg0, size<0>(arg0)) {indices_of_shape_operands = 1} : tensor<?xf64>
 show("custom_call.dynamic", [("float64", "n")], library)
-
-# CHECK-LABEL: module @custom_call.static.effect
-# CHECK-NEXT: return arg0, @a_target(arg0) : tensor<4xf64>, tensor<f64>
+# CHECK: custom_call.static.effect: arg0, @a_target(arg0) : tensor<4xf64>, tensor<f64>
 show(
     "custom_call.static.effect",
     [("float64", 4)],

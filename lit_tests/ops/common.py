@@ -29,7 +29,7 @@ SYMBOLIC = re.compile(r"tensor<[^>]*\?")
 DYNAMIC_OP = re.compile(r"dynamic_(?!slice|update_slice)\w+|real_dynamic_slice|get_dimension_size")
 
 
-def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **options: Any) -> None:
+def show(name: str, inputs: Sequence[Any], outputs: Any, dims: Any = None, **options: Any) -> None:
     """Prints the module of a graph under the name `Rule.static` or `Rule.dynamic`; options are `emit_graph`'s."""
     outputs = outputs if isinstance(outputs, list) else [outputs]
     rule, kind = name.split(".")[:2]
@@ -41,7 +41,16 @@ def show(inputs: Sequence[Any], outputs: Any, *, name: str, dims: Any = None, **
     program = emit_graph((list(inputs), outputs), dims=dims, name=name, **options)
     check_kind(name, kind, program.text)
     check_tidy(name, program, imported=rule == "RandomVariable")
-    print(f"module @{name}", *lines_of(program), sep="\n")
+    print_case(name, program)
+
+
+def print_case(name: str, program: hlograph.Program) -> None:
+    """Prints a module; one that is a single term as `name: term`."""
+    first, *rest = lines_of(program)
+    if rest:
+        print(f"module @{name}", first, *rest, sep="\n")
+    else:
+        print(f"{name}: {first.removeprefix('return ')}")
 
 
 def lines_of(program: hlograph.Program) -> Iterator[str]:

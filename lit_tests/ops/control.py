@@ -23,9 +23,8 @@ from pytensor.tensor.optimize import minimize, minimize_scalar, root, root_scala
 # ---- Blockwise: a core op over leading batch axes, which stretch as NumPy's do
 x, y = pt.dtensor3("x"), pt.dmatrix("y")
 
-# CHECK-LABEL: module @Blockwise.dynamic
-# CHECK-NEXT: return dot_general(x, dynamic_broadcast_in_dim<[1, 2], ?x4x5xf64>(y, concatenate<0>(size<0>(x), 4, 5))) {lhs_batching_dimensions = [0], rhs_batching_dimensions = [0], lhs_contracting_dimensions = [2], rhs_contracting_dimensions = [1], precision_config = [HIGHEST, HIGHEST]} : tensor<?x3x5xf64>
-show([x, y], pt.matmul(x, y), name="Blockwise.dynamic", dims={"x": ("n", 3, 4), "y": (4, 5)})
+# CHECK: Blockwise.dynamic: dot_general<[2], [1], batch [0], [0]>(x, dynamic_broadcast_in_dim<[1, 2], ?x4x5xf64>(y, concatenate<0>(size<0>(x), 4, 5))) : tensor<?x3x5xf64>
+show("Blockwise.dynamic", [x, y], pt.matmul(x, y), {"x": ("n", 3, 4), "y": (4, 5)})
 
 # ---- CheckAndRaise: a condition becomes a flag among the results, with the exception in the signature
 x = pt.dvector("x")
@@ -35,7 +34,7 @@ checked = CheckAndRaise(ValueError, "sum too large")(x, x.sum() < 1, x.sum() > 0
 # CHECK-NEXT: checks: ValueError, sum too large
 # CHECK-NEXT: a = reduce<[0], add>(x, 0) : tensor<f64>
 # CHECK-NEXT: return x, and(LT(a, 1), GT(a, 0)) : tensor<?xf64>, tensor<1xi1>
-show([x], checked, name="CheckAndRaise.dynamic", dims={"x": ("n",)})
+show("CheckAndRaise.dynamic", [x], checked, {"x": ("n",)})
 
 # ---- Ops that are Python: calls of the host. What comes back is as long as the op says
 k = pt.dscalar("k")
@@ -43,7 +42,7 @@ k = pt.dscalar("k")
 # CHECK-LABEL: module @Print.dynamic
 # CHECK-NEXT: a:2 = @hlograph.host(0, x, [], size<0>(x)) {indices_of_shape_operands = [2, 3]} : tensor<i32>, tensor<?xf64>
 # CHECK-NEXT: return a#1 : tensor<?xf64>
-show([x], Print("x")(x), name="Print.dynamic")
+show("Print.dynamic", [x], Print("x")(x))
 
 double = FromFunctionOp(
     lambda a, b: a * 2, [pt.dvector, pt.dmatrix], [pt.dmatrix], lambda *s: [(s[-1][0][0], s[-1][1][1])]
@@ -52,50 +51,49 @@ double = FromFunctionOp(
 # CHECK-LABEL: module @FromFunctionOp.dynamic
 # CHECK-NEXT: a:2 = @hlograph.host(0, x, y, [], concatenate<0>(size<0>(x), size<1>(y))) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?x?xf64>
 # CHECK-NEXT: return a#1 : tensor<?x?xf64>
-show([x, y], double(x, y), name="FromFunctionOp.dynamic")
+show("FromFunctionOp.dynamic", [x, y], double(x, y))
 
 # CHECK-LABEL: module @PdbBreakpoint.dynamic
 # CHECK-NEXT: a:2 = @hlograph.host(0, GT(k, 0), x, [], size<0>(x)) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?xf64>
 # CHECK-NEXT: return a#1 : tensor<?xf64>
-show([k, x], PdbBreakpoint("here")(k > 0, x), name="PdbBreakpoint.dynamic")
+show("PdbBreakpoint.dynamic", [k, x], PdbBreakpoint("here")(k > 0, x))
 
 # CHECK-LABEL: module @MinimizeScalarOp.dynamic
 # CHECK-NEXT: a:3 = @hlograph.host(0, k, x) : tensor<i32>, tensor<f64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<f64>, tensor<i1>
-show([k, x], list(minimize_scalar(((k - x) ** 2).sum(), k)), name="MinimizeScalarOp.dynamic")
+show("MinimizeScalarOp.dynamic", [k, x], list(minimize_scalar(((k - x) ** 2).sum(), k)))
 
 # CHECK-LABEL: module @MinimizeOp.dynamic
 # CHECK-NEXT: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<?xf64>, tensor<i1>
-show([x], list(minimize((x**2).sum(), x)), name="MinimizeOp.dynamic")
+show("MinimizeOp.dynamic", [x], list(minimize((x**2).sum(), x)))
 
 # CHECK-LABEL: module @RootScalarOp.dynamic
 # CHECK-NEXT: a:3 = @hlograph.host(0, k, x) : tensor<i32>, tensor<f64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<f64>, tensor<i1>
-show([k, x], list(root_scalar((k**2 - x).sum(), k)), name="RootScalarOp.dynamic")
+show("RootScalarOp.dynamic", [k, x], list(root_scalar((k**2 - x).sum(), k)))
 
 # CHECK-LABEL: module @RootOp.dynamic
 # CHECK-NEXT: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<?xf64>, tensor<i1>
-show([x], list(root(x**2 - 2, x)), name="RootOp.dynamic")
+show("RootOp.dynamic", [x], list(root(x**2 - 2, x)))
 
 # CHECK-LABEL: module @QZ.dynamic
 # CHECK-NEXT: a = concatenate<0>(size<0>(y), size<1>(y)) : tensor<2xi64>
 # CHECK-NEXT: b:5 = @hlograph.host(0, y, y, [], a, a, a, a) {indices_of_shape_operands = [3, 4, 5, 6, 7]} : tensor<i32>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
-show([y], list(qz(y, y)), name="QZ.dynamic")
+show("QZ.dynamic", [y], list(qz(y, y)))
 
 # ---- IfElse: what only one branch needs is evaluated inside it
 c = pt.dscalar("c")
 y = pt.dvector("y")
 
-# CHECK-LABEL: module @IfElse.dynamic
-# CHECK-NEXT: return if<() -> exponential(x), () -> log(y)>(GT(c, 0)) : tensor<?xf64>
-show([c, x, y], ifelse(c > 0, pt.exp(x), pt.log(y)), name="IfElse.dynamic", dims={"x": ("n",), "y": ("n",)})
+# CHECK: IfElse.dynamic: if<() -> exponential(x), () -> log(y)>(GT(c, 0)) : tensor<?xf64>
+show("IfElse.dynamic", [c, x, y], ifelse(c > 0, pt.exp(x), pt.log(y)), {"x": ("n",), "y": ("n",)})
 
 # CHECK-LABEL: module @IfElse.dynamic.several
 # CHECK-NEXT: a:2 = if<() -> (x, y), () -> (y, x)>(GT(c, 0)) : tensor<?xf64>, tensor<?xf64>
 # CHECK-NEXT: return a#0, a#1 : tensor<?xf64>, tensor<?xf64>
-show([c, x, y], ifelse(c > 0, [x, y], [y, x]), name="IfElse.dynamic.several", dims={"x": ("n",), "y": ("n",)})
+show("IfElse.dynamic.several", [c, x, y], ifelse(c > 0, [x, y], [y, x]), {"x": ("n",), "y": ("n",)})
 
 
 class _Branch:
@@ -115,10 +113,8 @@ lazy = of_another_release(
     false_branch=_Branch(x),
     inner_graphs={},
 )()
-
-# CHECK-LABEL: module @LazyIfElse.dynamic
-# CHECK-NEXT: return if<() -> exponential(y), () -> y>(GT(c, 0)) : tensor<?xf64>
-show([c, y], lazy(c > 0, y), name="LazyIfElse.dynamic", dims={"y": ("n",)})
+# CHECK: LazyIfElse.dynamic: if<() -> exponential(y), () -> y>(GT(c, 0)) : tensor<?xf64>
+show("LazyIfElse.dynamic", [c, y], lazy(c > 0, y), {"y": ("n",)})
 
 # ---- JAXOp: the JAX function, as a private function of the module
 twice = JAXOp([x.type], [x.type], lambda v: (v + v,), name="twice")
@@ -127,7 +123,7 @@ twice = JAXOp([x.type], [x.type], lambda v: (v + v,), name="twice")
 # CHECK-NEXT: return @twice(x) : tensor<?xf64>
 # CHECK-NEXT: @twice(tensor<?xf64>) -> tensor<?xf64>:
 # CHECK-NEXT: return add(arg0, arg0) : tensor<?xf64>
-show([x], twice(x), name="JAXOp.dynamic", dims={"x": ("n",)})
+show("JAXOp.dynamic", [x], twice(x), {"x": ("n",)})
 
 # ---- OpFromGraph: the inner graph, in place
 op = OpFromGraph([x, y], [x - y, pt.exp(x - y)])
@@ -135,7 +131,7 @@ op = OpFromGraph([x, y], [x - y, pt.exp(x - y)])
 # CHECK-LABEL: module @OpFromGraph.dynamic
 # CHECK-NEXT: a = subtract(y, x) : tensor<?xf64>
 # CHECK-NEXT: return a, exponential(a) : tensor<?xf64>, tensor<?xf64>
-show([x, y], op(y, x), name="OpFromGraph.dynamic", dims={"x": ("n",), "y": ("n",)})
+show("OpFromGraph.dynamic", [x, y], op(y, x), {"x": ("n",), "y": ("n",)})
 
 # ---- Scan: one while, whose carries are the step's number, the states, and the traces that get a row in each step
 g = pt.dvector("g")
@@ -155,7 +151,7 @@ sums = scan(lambda s, total: total + s, sequences=x, outputs_info=pt.constant(np
 # CHECK-NEXT: b = add(p1, dynamic_slice<[1]>(a, p0)) : tensor<f64>
 # CHECK-NEXT: return (add(p0, 1), b, dynamic_update_slice(p2, b, p0))
 # CHECK-NEXT: return real_dynamic_slice(c#2, 0, size<0>(x), 1) : tensor<?xf64>
-show([x], sums, name="Scan.dynamic", dims={"x": ("n",)})
+show("Scan.dynamic", [x], sums, {"x": ("n",)})
 
 # The rows of a gradient's buffer that a step reads and adds to slide along with it; what is read backwards is no copy.
 products = scan(lambda s, p: p * s, sequences=x, outputs_info=pt.constant(np.float64(1)))
@@ -165,7 +161,7 @@ back = pytensor.grad(None, x, known_grads={products: g})
 # CHECK: c:3 = while<(p0, p1, p2) -> LT(p0, 4)>(0, 1, 0) : tensor<i64>, tensor<f64>, tensor<4xf64>
 # CHECK: f:5 = while<(p0, p1, p2, p3, p4) -> LT(p0, 4)>(0, slice<3:4:1>(d), slice<2:3:1>(d), 0, 0) : tensor<i64>, tensor<f64>, tensor<f64>, tensor<4xf64>, tensor<4xf64>
 # CHECK: return add(0, add(0, reverse<[0]>(f#4))) : tensor<4xf64>
-show([x, g], back, name="Scan.static.gradient", dims={"x": (4,), "g": (4,)})
+show("Scan.static.gradient", [x, g], back, {"x": (4,), "g": (4,)})
 
 # ---- RandomVariable: JAX's sampler as a private function, on a part of the one key or of a generator that is a key
 
@@ -180,11 +176,11 @@ coin = pt.random.bernoulli(pt.sigmoid(x), rng=second)
 # CHECK-NEXT: key: key, threefry2x32
 # CHECK-NEXT: a = @split(key) : tensor<2x2xui32>
 # CHECK-NEXT: return @normal(reshape<2xui32>(slice<0:1:1, 0:2:1>(a)), reshape<1x4xf64>(loc), 1), @bernoulli(reshape<2xui32>(slice<1:2:1, 0:2:1>(a)), logistic(x)) : tensor<3x4xf64>, tensor<2x3xi64>
-show([loc, x], [normal, coin], name="RandomVariable.static.one_key", dims={"loc": (4,), "x": (2, 3)})
+show("RandomVariable.static.one_key", [loc, x], [normal, coin], {"loc": (4,), "x": (2, 3)})
 
 # CHECK-LABEL: module @RandomVariable.dynamic
 # CHECK-NEXT: key: key, threefry2x32
 # CHECK-NEXT: return @bernoulli(reshape<2xui32>(@split(key)), logistic(x)) : tensor<?x3xi64>
 # CHECK: @bernoulli(tensor<2xui32>, tensor<?x3xf64>) -> tensor<?x3xi64>:
 # CHECK-NOT: @
-show([x], coin, name="RandomVariable.dynamic", dims={"x": ("n", 3)})
+show("RandomVariable.dynamic", [x], coin, {"x": ("n", 3)})

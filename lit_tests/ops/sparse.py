@@ -17,41 +17,33 @@ dense = ps.dense_from_sparse
 places = pt.constant(known.indices), pt.constant(known.indptr)
 
 # ---- Arithmetic of sparse matrices element by element, and sums
-
-# CHECK-LABEL: module @SparseAddSparseDense.static
-# CHECK-NEXT: return scatter(x, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
-show([x], ps.add(constant, x), name="SparseAddSparseDense.static", dims={"x": (3, 2)})
+# CHECK: SparseAddSparseDense.static: scatter(x, concatenate<1>([0, 1, 2], [1, 0, 1]), [2, 3, 5]) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
+show("SparseAddSparseDense.static", [x], ps.add(constant, x), {"x": (3, 2)})
 
 # CHECK-LABEL: module @SparseMultiplySparseDense.static
 # CHECK-NEXT: a = concatenate<1>([0, 1, 2], [1, 0, 1]) : tensor<3x2xi32>
 # CHECK-NEXT: b = gather(x, a) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 1]} : tensor<3xf64>
 # CHECK-NEXT: return scatter(0, a, multiply([2, 3, 5], b)) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<3x2xf64>
-show([x], dense(ps.multiply(constant, x)), name="SparseMultiplySparseDense.static", dims={"x": (3, 2)})
+show("SparseMultiplySparseDense.static", [x], dense(ps.multiply(constant, x)), {"x": (3, 2)})
 
 # ---- Sparse matrices from parts, from dense ones and from others
-
-# CHECK-LABEL: module @SparseSparseFromDense.static
-# CHECK-NEXT: return gather([0, 1, 2], concatenate<1>(0, [1, 2])) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 1]}, [1, 2], [0, 2], 3 : tensor<2xf64>, tensor<2xi32>, tensor<2xi32>, tensor<i64>
-show([], ps.csr_from_dense(pt.constant([[0.0, 1.0, 2.0]])), name="SparseSparseFromDense.static")
-
-# CHECK-LABEL: module @SparseTranspose.static
-# CHECK-NEXT: return scatter(0, concatenate<1>([1, 0, 1], [0, 1, 2]), values) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x3xf64>
-show([values], dense(csr.T), name="SparseTranspose.static", dims={"values": (3,)})
+# CHECK: SparseSparseFromDense.static: gather([0, 1, 2], concatenate<1>(0, [1, 2])) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 1]}, [1, 2], [0, 2], 3 : tensor<2xf64>, tensor<2xi32>, tensor<2xi32>, tensor<i64>
+show("SparseSparseFromDense.static", [], ps.csr_from_dense(pt.constant([[0.0, 1.0, 2.0]])))
+# CHECK: SparseTranspose.static: scatter(0, concatenate<1>([1, 0, 1], [0, 1, 2]), values) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x3xf64>
+show("SparseTranspose.static", [values], dense(csr.T), {"values": (3,)})
 
 # ---- Rows, blocks and elements of sparse matrices
-
 # CHECK-LABEL: module @SparseGetItem2d.static
 # CHECK-NEXT: a = gather(values, [1, 2]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<2xf64>
 # CHECK-NEXT: b = gather(a, [0, 1]) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<2xf64>
 # CHECK-NEXT: return scatter(0, concatenate<1>([0, 1], [1, 0]), b) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, add} : tensor<2x2xf64>
-show([values], dense(csr[1:, ::-1]), name="SparseGetItem2d.static", dims={"values": (3,)})
+show("SparseGetItem2d.static", [values], dense(csr[1:, ::-1]), {"values": (3,)})
 
 # ---- Products of sparse matrices: rows, factors and scatters that add
-
 # CHECK-LABEL: module @SparseDot.static
 # CHECK-NEXT: a = gather(x, [1, 0, 1]) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
 # CHECK-NEXT: return scatter(0, [0, 1, 2], multiply(broadcast_in_dim<[0, 1], 3x4xf64>([2, 3, 5]), a)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<3x4xf64>
-show([x], ps.dot(constant, x), name="SparseDot.static", dims={"x": (2, 4)})
+show("SparseDot.static", [x], ps.dot(constant, x), {"x": (2, 4)})
 
 # CHECK-LABEL: module @SparseStructuredDotCSR.static
 # CHECK-NEXT: checks: ValueError, indptr of a sparse matrix must start with 0, end with the number of values, and not decrease
@@ -60,4 +52,4 @@ show([x], ps.dot(constant, x), name="SparseDot.static", dims={"x": (2, 4)})
 # CHECK-NEXT: c = reduce_window(b, 0) {padding = [2, 0], window_dimensions = [3], add} : tensor<3xi32>
 # CHECK-NEXT: d = gather(x, select(a, [1, 0, 1], 0)) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 4]} : tensor<3x4xf64>
 # CHECK-NEXT: return scatter(0, c, multiply(broadcast_in_dim<[0], 3x4xf64>(values), d)) {indices_are_sorted = false, update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add}, concatenate<0>(and(true, reduce<[0], and>(LE([0, 1, 2], [1, 2, 3]), true)), reduce<[0], and>(a, true)) : tensor<3x4xf64>, tensor<2xi1>
-show([values, x], sd_csr(values, *places, x), name="SparseStructuredDotCSR.static", dims={"values": (3,), "x": (2, 4)})
+show("SparseStructuredDotCSR.static", [values, x], sd_csr(values, *places, x), {"values": (3,), "x": (2, 4)})

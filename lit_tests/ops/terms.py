@@ -4,7 +4,7 @@ A line of its own, with a letter for the result and the result's type at the end
 has attributes that need their names (gather, sort, ...) unless it is returned, and what has a region of several lines,
 which follow. A region of one line stands among the attributes, `(p0, p1) -> add(p0, p1)` as `add`. Left out are
 dialects' names, how a scalar is stretched unless it is a result or an update, and that a single element is reshaped.
-`size<0>(x)` is the size of an axis.
+`size<0>(x)` is the size of an axis, `dot_general<[1], [0]>` contracts axis 1 of the left side and axis 0 of the right.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ import numpy as np
 from hlograph.passes import attributes_of, ir
 
 # Ops with attributes that say nothing without their names.
-NAMED = re.compile(
-    r"(dynamic_)?(gather|pad)|cholesky|custom_call|dot_general|fft|reduce_window|scatter|sort|triangular_solve"
-)
+NAMED = re.compile(r"(dynamic_)?(gather|pad)|custom_call|fft|reduce_window|scatter|sort")
 # Ops whose result has a shape or a type that their operands do not say.
 TYPED = re.compile(r"convert|iota|reshape|broadcast_in_dim")
 # What says nothing, and what is said by an op's name.
@@ -148,6 +146,15 @@ def _term(operation: ir.Operation, operands: list[str], regions: list[str]) -> s
         return f"{_callee(operation, attributes)}{arguments}{braces}"
     if name == "compare":
         return f"{shown['comparison_direction']}{arguments}"
+    if name == "dot_general":
+        shown = {"axes": _dot(**shown)}
+    if name in ("cholesky", "triangular_solve"):
+        flags = {"true": ("left", "lower", "unit"), "false": ("right", "upper", "")}
+        words = zip(("left_side", "lower", "unit_diagonal"), *flags.values(), strict=True)
+        shown = {key: (yes if shown[key] == "true" else no) for key, yes, no in words if key in shown} | {
+            "transpose_a": shown.get("transpose_a", "").removeprefix("NO_TRANSPOSE")
+        }
+        shown = {key: word for key, word in shown.items() if word}
     if name == "slice":
         ends = [re.findall(r"\d+", shown[key]) for key in ("start_indices", "limit_indices", "strides")]
         shown = {"slices": ", ".join(map(":".join, zip(*ends, strict=True)))}
@@ -156,6 +163,14 @@ def _term(operation: ir.Operation, operands: list[str], regions: list[str]) -> s
         type_ = ir.RankedTensorType(operation.result.type)
         extra.append(str(type_.element_type) if name == "convert" else str(type_)[len("tensor<") : -1])
     return _callee(operation, attributes) + (f"<{', '.join(extra)}>" if extra else "") + arguments
+
+
+def _dot(dot_dimension_numbers: str, precision_config: str, **others: str) -> str:
+    """Contracted axes of either side, and axes of batches; the precision where it is not the highest."""
+    axes = dict(re.findall(r"(\w+)_dimensions = (\[[^]]*\])", dot_dimension_numbers))
+    batch = f", batch {axes['lhs_batching']}, {axes['rhs_batching']}" if "lhs_batching" in axes else ""
+    precision = "" if precision_config == "[HIGHEST, HIGHEST]" else f", {precision_config}"
+    return f"{axes['lhs_contracting']}, {axes['rhs_contracting']}{batch}{precision}{''.join(others.values())}"
 
 
 def _callee(operation: ir.Operation, attributes: Mapping[str, ir.Attribute]) -> str:

@@ -157,11 +157,10 @@ show("hlograph.fft", [("complex128", "n")], lambda x: hlo.fft(x, "FFT", x.dims))
 
 # 1 on the diagonal of the padding. Right-hand sides are 0 there already.
 # CHECK: stablehlo.cholesky: a = LT(iota<0, 8xi32>(), n) : tensor<8xi1>
-# CHECK-NEXT: b = cholesky(select(and(broadcast_in_dim<[0], 8x8xi1>(a), broadcast_in_dim<[1], 8x8xi1>(a)), x, convert<f64>(convert<i8>(EQ(iota<0, 8x8xi32>(), iota<1, 8x8xi32>()))))) {lower = true} : tensor<8x8xf64>
-# CHECK-NEXT: return select(GE(iota<0, 8x8xi64>(), iota<1, 8x8xi64>()), b, 0) : tensor<8x8xf64>
+# CHECK-NEXT: return select(GE(iota<0, 8x8xi64>(), iota<1, 8x8xi64>()), cholesky<lower>(select(and(broadcast_in_dim<[0], 8x8xi1>(a), broadcast_in_dim<[1], 8x8xi1>(a)), x, convert<f64>(convert<i8>(EQ(iota<0, 8x8xi32>(), iota<1, 8x8xi32>()))))), 0) : tensor<8x8xf64>
 show("stablehlo.cholesky", [square], hlo.cholesky)
 # CHECK: stablehlo.triangular_solve: a = LT(iota<0, 8xi32>(), n) : tensor<8xi1>
-# CHECK-NEXT: return triangular_solve(select(and(broadcast_in_dim<[0], 8x8xi1>(a), broadcast_in_dim<[1], 8x8xi1>(a)), x, convert<f64>(convert<i8>(EQ(iota<0, 8x8xi32>(), iota<1, 8x8xi32>())))), y) {left_side = true, lower = true, transpose_a = NO_TRANSPOSE, unit_diagonal = false} : tensor<8x2xf64>
+# CHECK-NEXT: return triangular_solve<left, lower>(select(and(broadcast_in_dim<[0], 8x8xi1>(a), broadcast_in_dim<[1], 8x8xi1>(a)), x, convert<f64>(convert<i8>(EQ(iota<0, 8x8xi32>(), iota<1, 8x8xi32>())))), y) : tensor<8x2xf64>
 show("stablehlo.triangular_solve", [square, ("float64", "n", 2)], lambda a, b: hlo.triangular_solve(a, b, lower=True))
 # CHECK: lu: a = LT(iota<0, 8xi32>(), n) : tensor<8xi1>
 # CHECK-NEXT: return @lu_float64(select(and(broadcast_in_dim<[0], 8x8xi1>(a), broadcast_in_dim<[1], 8x8xi1>(a)), x, convert<f64>(convert<i8>(EQ(iota<0, 8x8xi32>(), iota<1, 8x8xi32>())))))#1 : tensor<8xi32>
