@@ -32,8 +32,9 @@ from ..dims import Dim, SymbolicDim
 from ..errors import DataDependentSizeError, DemandKind, UnsupportedGraphError
 from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
-from ..ir.values import dense_attr
-from .places import Note, Places, erase_unused
+from ..ir.tidy import erase
+from ..ir.values import dense_attr, owner
+from .places import Note, Places
 from .sizes import VALUE, emit_size
 from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
 
@@ -580,10 +581,16 @@ class Builder(Places):
         self.terminator("func.return", results)
         # What all its users read through, and scalars that served as sizes only.
         read_through = [found.result.value for found in self._frame.notes.values()]
-        erase_unused([*read_through, *(tensor.value for tensor in self._frame.spare)])
+        made = [owner(value) for value in (*read_through, *(tensor.value for tensor in self._frame.spare))]
+        erase((op for op in made if op is not None and _is_plain(op)), _is_plain)
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:
             inputs = [value.type for value in self._frame.block.arguments]
             outputs = [x.value.type for x in results]
             operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
         return operation
+
+
+def _is_plain(op: ir.Operation) -> bool:
+    """Whether an op may go when nothing uses it; what calls a function may report something."""
+    return not op.regions and op.name != "func.call"

@@ -320,24 +320,6 @@ def close_places(scope: Scope) -> None:
             place.anchor = None
 
 
-def erase_unused(values: Sequence[ir.Value]) -> None:
-    """Erases, last first, the ops whose values nothing uses, and those that only they used; ops with regions stay."""
-    pending = list(values)
-    gone: set[ir.Value] = set()
-    while pending:
-        value = pending.pop()
-        if value in gone or isinstance(value.owner, ir.Block):
-            continue
-        operation = value.owner.operation
-        results = list(operation.results)
-        if len(operation.regions) or operation.name == "func.call" or any(True for x in results for _ in x.uses):
-            continue
-        operands = list(operation.operands)
-        gone.update(results)
-        operation.erase()
-        pending.extend(operands)
-
-
 # ---- how tensors were made ------------------------------------------------------------------------------------------
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
 from ..errors import PassError
 from .bindings import REWRITE_DRIVER, chlo, func, ir, new_context, run_pipeline, stablehlo
-from .kinds import is_removable
+from .tidy import erase
+from .values import walk
 
 T = TypeVar("T")
 # What patterns remember while they are applied to a module.
@@ -58,7 +59,7 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
 
 def _apply(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
     driver = REWRITE_DRIVER
-    limit = 1000 + 20 * sum(1 for _ in _operations(module.operation))
+    limit = 1000 + 20 * len(walk(module))
     if not hasattr(driver, "RewritePatternSet") or not hasattr(driver, "GreedyRewriteConfig"):
         _apply_without_driver(module, patterns, limit)
         return
@@ -112,14 +113,6 @@ def _endless(name: str) -> str:
     return f"rewrites of {name} do not come to rest: one makes again what it, or another, matches"
 
 
-def _operations(operation: ir.Operation) -> Iterator[ir.Operation]:
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _operations(inner.operation)
-
-
 def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Pattern]], limit: int) -> None:
     """Rounds over all ops, for a jaxlib without a driver for Python's patterns (0.7), or without its settings (0.8)."""
     applied, changed = 0, True
@@ -127,7 +120,7 @@ def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Patte
         changed = False
         # An op that is gone must not be touched: it is known by its hash, taken while it was there.
         gone: set[int] = set()
-        for key, operation in [(hash(found), found) for found in _operations(module.operation)]:
+        for key, operation in [(hash(found), found) for found in walk(module)]:
             if key in gone:
                 continue
             for root, pattern in patterns:
@@ -141,23 +134,10 @@ def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Patte
                     raise Endless(_endless(operation.name))
                 for result, value in zip(operation.results, values, strict=True):
                     result.replace_all_uses_with(value)
-                _erase(operation, gone)
+                gone |= erase([operation])
                 changed = True
                 break
     run_pipeline(module, "cse")
-
-
-def _erase(operation: ir.Operation, gone: set[int]) -> None:
-    """Erases an op, with what it holds, and the ops that have no other use than to be its operands."""
-    pending = [operation]
-    while pending:
-        erased = pending.pop()
-        gone.update(map(hash, [erased, *_operations(erased)]))
-        owners = [operand.owner for operand in erased.operands]
-        erased.erase()
-        for owner in dict.fromkeys(owner.operation for owner in owners if not isinstance(owner, ir.Block)):
-            if is_removable(owner) and not any(next(iter(result.uses), None) for result in owner.results):
-                pending.append(owner)
 
 
 # ---- names of ops --------------------------------------------------------------------------------------------------

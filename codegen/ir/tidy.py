@@ -17,7 +17,7 @@ calls with side effects apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable
 
 import numpy as np
 
@@ -154,20 +154,20 @@ def _has_effects(op: ir.Operation, pure: Collection[str]) -> bool:
     return op.name in EFFECTS
 
 
-def erase_chains(ops: Sequence[ir.Operation]) -> None:
-    """Erases ops of one block of which no result is used, and what only they needed in the same block."""
-    dead: list[ir.Operation] = []
-    left: dict[ir.Value, int] = {}
-    pending = list(ops)
+def erase(ops: Iterable[ir.Operation], removable: Callable[[ir.Operation], bool] = is_removable) -> set[int]:
+    """Erases those ops of which no result is used, with what they hold, and what only they needed and is removable.
+
+    Returns:
+        The hashes of all that is gone, which are all that may still be asked of it.
+    """
+    gone: set[int] = set()
+    pending = [(hash(op), op) for op in ops]
     while pending:
-        current = pending.pop()
-        dead.append(current)
-        for operand in current.operands:
-            source = owner(operand)
-            if source is None or source.block != current.block or not is_removable(source):
-                continue
-            left[operand] = left.get(operand, sum(1 for _ in operand.uses)) - 1
-            if all(left.get(result, 1) == 0 for result in source.results):
-                pending.append(source)
-    for current in dead:
-        current.erase()
+        key, op = pending.pop()
+        if key in gone or any(next(iter(result.uses), None) is not None for result in op.results):
+            continue
+        makers = dict.fromkeys(maker for operand in op.operands if (maker := owner(operand)) is not None)
+        pending += [(hash(maker), maker) for maker in makers if removable(maker)]
+        gone.update(map(hash, walk(op)))
+        op.erase()
+    return gone

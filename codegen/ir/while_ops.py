@@ -15,7 +15,7 @@ import numpy as np
 from . import ops
 from .bindings import ir, stablehlo
 from .clone import clone_block
-from .tidy import erase_chains
+from .tidy import erase
 from .values import dtype_of, owner, sizes_of, terminator, users
 
 Step = Callable[[ir.Value, list[ir.Value]], Sequence[ir.Value]]
@@ -238,7 +238,7 @@ def drop_dead_carries(loop: ir.Operation) -> ir.Operation:
     with ir.InsertionPoint(last), last.location:
         ops.return_([following[place] for place in keep])
     last.erase()
-    erase_chains(writes)
+    erase(writes)
     for place in sorted(set(range(len(following))) - set(keep), reverse=True):
         condition.erase_argument(place)
         body.erase_argument(place)
