@@ -134,7 +134,7 @@ class Recipe:
 
     def _for_platform(self, steps: Steps) -> None:
         """The passes that a platform needs, where they find something."""
-        from .artifact.hazards import refuse_elements, stable_sorts
+        from .analysis.platforms import refuse_elements
         from .passes.device_linalg import OPS
         from .passes.xla_bugs import bugs_of
 
@@ -144,8 +144,6 @@ class Recipe:
         if steps.calls_host:
             steps.run("merge_host_calls")
             steps.run("order_host_calls")
-        if steps.is_from_file and self.platform == "cpu" and steps.has({"stablehlo.sort"}):
-            steps.change("stable_sorts", stable_sorts)
         if steps.has(OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")
         for bug in bugs_of(self.platform, guest=self.guest):
@@ -172,7 +170,6 @@ class Steps:
         self._module: ir.Module | None = None
         self.is_static = program.signature.is_static
         self.calls_host = bool(program.host_calls)
-        self.is_from_file = program.check is not None
 
     @property
     def module(self) -> ir.Module:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ..errors import DeviceError, OptionError, UnsupportedGraphError
+from ..errors import CompileError, DeviceError, OptionError, UnsupportedGraphError
 from ..ir.bindings import ir
 from ..ir.values import attributes_of, call_target, walk
 
@@ -38,6 +38,9 @@ _STARTS: Mapping[str, tuple[str, ...]] = {
 }
 _TPU = frozenset({"Qr", "Eigh", "LuDecomposition", "ProductOfElementaryHouseholderReflectors"})
 _WITHOUT_FORM = "hlograph.library"
+# Ops, and elements that XLA does not have in them.
+_SIX_BITS = dict.fromkeys(["stablehlo.convert", "stablehlo.bitcast_convert"], frozenset(["f6E2M3FN", "f6E3M2FN"]))
+_TWO_BITS = dict.fromkeys(["stablehlo.concatenate", "stablehlo.sort"], frozenset(["i2", "ui2"]))
 
 
 def known_platforms(names: Sequence[str]) -> tuple[str, ...]:
@@ -110,6 +113,21 @@ def refuse_others(name: str, own: Collection[str], wanted: Collection[str]) -> N
             f"{name} is for {listed(own)}, as it was emitted (platforms=), and not for {listed(others)}; emit it for "
             "this platform too"
         )
+
+
+def refuse_elements(module: ir.Module, platform: str) -> None:
+    """Refuses elements of which XLA makes wrong numbers, or on which it ends the process, in a module from anywhere.
+
+    Raises:
+        CompileError: with the op.
+    """
+    unknown = {**_SIX_BITS, **(_TWO_BITS if platform == "cpu" else {})}
+    for operation in walk(module):
+        if operation.name in unknown:
+            types = {str(getattr(x.type, "element_type", "")) for x in (*operation.operands, *operation.results)}
+            found = sorted(types & unknown[operation.name])
+            if found:
+                raise CompileError(f"XLA has no {operation.name} of {found[0]} for {platform}; use a wider type there")
 
 
 def listed(platforms: Collection[str]) -> str:

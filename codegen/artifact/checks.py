@@ -103,12 +103,17 @@ def _transform(operation: ir.Operation) -> str:
 
 
 def _sort(operation: ir.Operation) -> str:
-    """None; but a sort along its last axis, which may say nothing or -1, says so from here on, as passes want it."""
+    """None; but from here on it is a stable one, which is an answer to what is asked in any case, and says its axis.
+
+    XLA:CPU's other sort reads and writes past the array, or never ends, where the comparison is no order. An axis may
+    count from the end, and be the last one where nothing is said; passes want a number.
+    """
     given = operation.attributes
     axis = ir.IntegerAttr(given["dimension"]).value if "dimension" in given else -1
-    if axis < 0:
-        rank = ir.RankedTensorType(operation.operands[0].type).rank
-        with operation.context:
+    with operation.context:
+        given["is_stable"] = ir.BoolAttr.get(True)
+        if axis < 0:
+            rank = ir.RankedTensorType(operation.operands[0].type).rank
             given["dimension"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis + rank)
     return ""
 

@@ -1,34 +1,20 @@
-"""From the bytes of a file to an MLIR module, verified, with limits; and the process in which files are parsed first.
+"""From the bytes of a file to an MLIR module, verified, with limits.
 
 In: text, MLIR bytecode or portable bytecode. Out: the module, in its own context; or an `ArtifactError`. MLIR keeps
 equal attributes once, so a list of twice the same list, forty times over, is small in memory alone: how much a module
-is shows when it is written out, which the child does as well. Limits are far above those of real models.
-
-`python -m hlograph.codegen.artifact.parsing` is that process. On stdin it gets each file's bytes and its name, as
-`multiprocessing.connection` sends them; on stdout it says "ready", and for each file the status and the answer of a
-fork that parsed it: "module" and the module in MLIR's bytecode, or "error" and a message; and "end". A fork may neither
-compute for long, nor take much memory, nor nest deeper than any thread of the other process could; the process itself
-reads no file. It ends with its stdin, and when nothing was asked of it for some seconds. Where there is no `fork` it
-serves one file.
+is shows when it is written out. Limits are far above those of real models.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import re
-import select
-import signal
-import sys
-from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
 from ..errors import ArtifactError
 from ..ir.bindings import diagnostics, ir, new_context
-from ..ir.modules import parse_module, to_bytecode
+from ..ir.modules import parse_module
 from ..ir.portable import MAGIC, deserialize_portable, is_portable
-from ..ir.values import names_of, walk
 
 BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
 WRITTEN, WRITTEN_OF_A_LINE = 2**26, 2**12  # characters of a module that is written out, without large constants
@@ -36,13 +22,6 @@ NESTING = 256  # of attributes, types and ops
 RANK = 64  # axes of a tensor, which is NumPy's limit
 ELEMENTS = 2**40  # of a tensor without open sizes
 MESSAGE = 2000  # characters of what MLIR says
-
-READY, MODULE, ERROR, END = b"ready\n", b"module\n", b"error\n", b"end\n"
-STACK = 2**20  # bytes
-MEMORY, MEMORY_OF_A_BYTE = 2**31, 32  # bytes beyond what the process begins with; more for each byte of the file
-IDLE = 10.0  # seconds in which another file may come
-NOTHING = 75  # status of a fork to which none came
-FORKS = sys.platform == "linux"
 
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _SHAPE = re.compile(rb"<([0-9?][0-9?x]*)x[a-z!]")
@@ -152,122 +131,3 @@ def _depth(line: bytes) -> int:
 def cut(message: str, length: int = MESSAGE) -> str:
     """The beginning of a message that is too long to be shown."""
     return message if len(message) <= length else f"{message[:length]}... ({len(message) - length} more characters)"
-
-
-# ---- the child process ----------------------------------------------------------------------------------------------
-
-
-def seconds(size: int) -> float:
-    """Processor time that a file of this many bytes may take to parse; 1 MB of text takes 0.05 s."""
-    return 1 + size / 2**21
-
-
-def main() -> None:
-    """Has forks parse, and hands their answers on."""
-    for number in ("SIGCHLD", "SIGPROF"):  # that the parent ignores signals, or blocks them, is inherited
-        if hasattr(signal, number):
-            signal.signal(getattr(signal, number), signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    output = Connection(os.dup(1), readable=False)
-    os.dup2(2, 1)  # what libraries print
-    os.write(output.fileno(), READY)
-    if not FORKS:
-        _hand_on(output, 0, _served())
-    while FORKS:
-        ours, theirs = Pipe(duplex=False)
-        pid = os.fork()
-        if pid == 0:
-            _work(theirs)
-        theirs.close()
-        try:
-            answer = ours.recv_bytes()
-        except EOFError:
-            answer = b""
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        if status == NOTHING:
-            return
-        _hand_on(output, status, answer)
-        ours.close()
-
-
-def _hand_on(output: Connection, status: int, answer: bytes) -> None:
-    output.send_bytes(str(status).encode())
-    output.send_bytes(answer)
-
-
-def _work(answers: Connection) -> None:
-    """What a fork does: it waits for a file and answers. It is made before the file comes, and does what all need."""
-    try:
-        with contextlib.suppress(OSError):  # there is no such device
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        _answer(b"module {}", "")
-        if select.select([0], [], [], IDLE)[0]:
-            answers.send_bytes(_served())
-            os._exit(0)
-    except EOFError:
-        os._exit(NOTHING)
-    except BaseException:
-        os._exit(1)
-    os._exit(NOTHING)
-
-
-def _served() -> bytes:
-    """The answer for the file that comes next."""
-    given = Connection(os.dup(0), writable=False)
-    data, filename = given.recv_bytes(), given.recv_bytes().decode(errors="surrogateescape")
-    _limit(len(data))
-    return _answer(data, filename)
-
-
-def _answer(data: bytes, filename: str) -> bytes:
-    try:
-        module = parse_limited(data, filename)
-        for operation in walk(module):
-            _read_names(operation)
-        found = MODULE + to_bytecode(module)
-    except ArtifactError as error:
-        found = ERROR + str(error).encode(errors="backslashreplace")
-    return found + END
-
-
-_DICTIONARIES = ("arg_attrs", "res_attrs", "mhlo.frontend_attributes", "mhlo.backend_config", "backend_config")
-
-
-def _read_names(operation: ir.Operation) -> None:
-    """Reads the names of attributes as whoever checks them will: some that are not UTF-8 end the process."""
-    with contextlib.suppress(Exception):  # others are an error there, too
-        for name in names_of(operation.attributes):
-            value = operation.attributes[name] if name in _DICTIONARIES else None
-            for item in ir.ArrayAttr(value) if isinstance(value, ir.ArrayAttr) else [value]:
-                if isinstance(item, ir.DictAttr):
-                    names_of(item)
-
-
-def _limit(size: int) -> None:
-    """Limits what the system can limit."""
-    import resource
-
-    signal.setitimer(signal.ITIMER_PROF, seconds(size))  # SIGPROF ends the process
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_STACK: STACK,
-        resource.RLIMIT_AS: _address_space() + MEMORY + MEMORY_OF_A_BYTE * size,
-    }
-    for kind, value in wanted.items():
-        with contextlib.suppress(ValueError, OSError):  # the system has it, but not this one
-            _, hard = resource.getrlimit(kind)
-            resource.setrlimit(kind, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
-
-
-def _address_space() -> int:
-    """Bytes of address space in use; where the system does not tell, what libraries take at most."""
-    try:
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 2**34
-
-
-if __name__ == "__main__":
-    main()

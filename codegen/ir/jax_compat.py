@@ -399,41 +399,6 @@ def serialized_executable(executable: Any) -> bytes:
     return bytes(executable.client.serialize_executable(executable))  # up to jaxlib 0.8
 
 
-def loaded_executable(data: bytes, device: Any) -> Any:
-    """What `serialized_executable` gave, loaded on one device. It is machine code: the caller vouches for it.
-
-    Raises:
-        jax.errors.JaxRuntimeError: the runtime refuses it.
-    """
-    load = device.client.deserialize_executable
-    devices: Any = _jaxlib("xla_client").DeviceList((device,))
-    return load(data, devices, None)
-
-
-def loaded_execution(
-    executable: Any, arguments: int, types: Sequence[tuple[tuple[int, ...], Any]], device: Any
-) -> Execution | None:
-    """The call of a loaded executable; None where this JAX offers none.
-
-    Args:
-        executable: see `loaded_executable`.
-        arguments: how many it has.
-        types: shape and dtype of each result.
-        device: its.
-    """
-    import jax
-    from jax._src.interpreters import pxla
-
-    try:
-        execute, collect = executable.execute_sharded, collect_garbage()
-        make = pxla.global_aval_to_result_handler
-    except AttributeError:
-        return None
-    sharding: Any = jax.sharding.SingleDeviceSharding(device)
-    handlers = [make(jax.core.ShapedArray(shape, dtype), sharding, True) for shape, dtype in types]
-    return Execution(execute, handlers, tuple(range(arguments)), collect)
-
-
 def processor(device: Any) -> str:
     """What a device is, as XLA's compiler sees it: for a CPU its name and the instructions that it has.
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental import serialize_executable
 
 from ...codegen.analysis.platforms import refuse_others
 from ...codegen.artifact import tensors
 from ...codegen.artifact.files import write_atomically
 from ...codegen.artifact.writing import parted
 from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
-from ...codegen.ir.jax_compat import serialized_executable
 from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
@@ -198,15 +198,14 @@ def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any
     executable = Executable(plan, account, cpu, runs_on, options.numpy)
     recipe = _recipe(program, plan, options.passes)
     executable.prepare(lambda: PreparedProgram(recipe.sized(program), recipe), lambda _: lambda _: None)
-    compiled = executable.ahead(keep_unused=True)
+    compiled = executable.ahead()
     try:
-        data = serialized_executable(compiled.runtime_executable())
-    except jax.errors.JaxRuntimeError as error:
+        data = serialize_executable.serialize(compiled)
+    except (jax.errors.JaxRuntimeError, ValueError, NotImplementedError) as error:
         raise CompileError(f"{program.name} for {plan}: XLA does not serialize it: {error}") from None
     kept = Kept(
         executable.name,
         executable.signature,
-        tuple((tuple(x.shape), np.dtype(x.dtype)) for x in jax.tree.leaves(compiled.out_info)),
         None if executable.plan.places is None else tuple(executable.plan.places),
         executable.plan.direct,
         executable.prepared.calls_lapack and platform_of(runs_on) == "cpu",

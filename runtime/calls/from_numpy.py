@@ -120,7 +120,7 @@ def numpy_call(
     and share no element with one another, with an argument, or with those of another call.
 
     Args:
-        compiled: a `jax.stages.Compiled` of positional arguments, or a `LoadedExecutable`, on `device` alone.
+        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone.
         arguments: of the function made, which are the executable's.
         results: of the function made.
         device: a CPU; calls on that of `synchronous_device` need no other thread.
@@ -166,7 +166,7 @@ class _Writer:
         self.large = [] if direct_call is not None else large
         self.direct = None
         if not self.large and direct_call is None:
-            self.direct = getattr(compiled, "execution", None) or direct_execution(compiled)
+            self.direct = direct_execution(compiled)
         kept = range(len(self.operands)) if self.direct is None else self.direct.kept
         self.position = {number: position for position, number in enumerate(kept)}
         self.scope: dict[str, Any] = {"empty": np.empty, "readable": _readable}

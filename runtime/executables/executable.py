@@ -349,7 +349,7 @@ class Executable:
                 self._compiled, self.jitted = _alike(jitted), jitted
         return self._compiled
 
-    def _jit(self, *, keep_unused: bool = False) -> Any:
+    def _jit(self) -> Any:
         """The program in a `jax.jit`, with its plan."""
         plan = self.plan
         forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
@@ -372,20 +372,17 @@ class Executable:
         sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
         placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
         options = None if plan.options is None else dict(plan.options)
-        return jax.jit(traced, compiler_options=options, keep_unused=keep_unused, **placed)
+        return jax.jit(traced, compiler_options=options, **placed)
 
-    def ahead(self, *, keep_unused: bool = False) -> Any:
+    def ahead(self) -> Any:
         """A `jax.stages.Compiled` of it, for callers who run it in their own way.
-
-        Args:
-            keep_unused: whether it has all arguments, also those that no result needs.
 
         Raises:
             CompileError: XLA refuses the program.
         """
         with enable_x64(True):
             try:
-                return self._by_plan(lambda: self._jit(keep_unused=keep_unused).lower(*self._specs).compile())
+                return self._by_plan(lambda: self._jit().lower(*self._specs).compile())
             except REFUSED as error:
                 raise CompileError(f"compiling {self.name} failed: {error}") from None
 

@@ -20,7 +20,6 @@ import jax
 import numpy as np
 
 from ...codegen import forks
-from ...codegen.errors import ArtifactError, CompileError
 from ...codegen.ir import jax_compat
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
@@ -32,8 +31,6 @@ from .executable import Account, Check, Executable, unpacked
 from .policy import Plan
 from .prepared import PreparedProgram
 
-Shape = tuple[int, ...]
-Type = tuple[tuple[Any, ...], np.dtype[Any]]
 Key = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 
 
@@ -87,75 +84,20 @@ class Kept:
 
     Attributes:
         name, signature: of the static program that was compiled.
-        outputs: shape and dtype of what it returns.
-        places: where the results are among them; None where each is one.
+        places: where the results are in what it returns; None where each is one.
         direct: whether it may be called without PJRT.
         lapack: whether it may call LAPACK.
         notes: a line on each decision.
-        data: see `jax_compat.serialized_executable`.
+        data: what `jax.experimental.serialize_executable.serialize` gives.
     """
 
     name: str
     signature: Signature
-    outputs: tuple[tuple[Shape, np.dtype[Any]], ...]
     places: tuple[PackedResult, ...] | None
     direct: bool
     lapack: bool
     notes: tuple[str, ...]
-    data: bytes
-
-
-class LoadedExecutable:
-    """An executable that was loaded from bytes, on one device, as what calls use of a `jax.stages.Compiled`.
-
-    Args:
-        data: see `jax_compat.serialized_executable`.
-        arguments: shape and dtype of each; it has kept all of them.
-        results: shape and dtype of each.
-        device: where it runs.
-
-    Attributes:
-        args_info, out_info: types of arguments and results, with `shape` and `dtype` each.
-        execution: its own call.
-        size: bytes that it was loaded from.
-
-    Raises:
-        jax.errors.JaxRuntimeError: the runtime refuses it.
-        CompileError: this JAX does not load executables.
-    """
-
-    execution: jax_compat.Execution
-
-    def __init__(self, data: bytes, arguments: Sequence[Type], results: Sequence[Type], device: Any) -> None:
-        self.args_info = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments)
-        self.out_info = tuple(jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in results)
-        self.size = len(data)
-        self._device = device
-        try:
-            self._executable = jax_compat.loaded_executable(data, device)
-        except (AttributeError, TypeError, ValueError) as error:
-            raise CompileError(f"this JAX does not load it: {error}") from None
-        execution = jax_compat.loaded_execution(self._executable, len(arguments), results, device)
-        if execution is None:
-            raise CompileError("this JAX has no call of such executables")
-        self.execution = execution
-
-    def runtime_executable(self) -> Any:
-        """JAX's object."""
-        return self._executable
-
-    def __call__(self, *arguments: Any) -> list[Any]:
-        """The results for arguments of its shapes: those of other types, or elsewhere, are converted and moved."""
-        placed = []
-        for x, argument in zip(arguments, self.args_info, strict=True):
-            if not isinstance(x, jax.Array):
-                x = np.asarray(x, argument.dtype)
-            elif x.dtype != argument.dtype:
-                x = jax.lax.convert_element_type(x, argument.dtype)
-            placed.append(jax.device_put(x, self._device))
-        results: list[Any] = self.execution.execute(placed).consume_with_handlers(self.execution.handlers)
-        self.execution.collect()
-        return results
+    data: tuple[bytes, Any, Any]
 
 
 @dataclass
@@ -182,20 +124,22 @@ class Stored:
     refusal: str = ""
     state: str = field(default="not called yet")
 
-    def load(self, device: Any) -> tuple[Kept, LoadedExecutable] | str:
-        """It on a device; or why not."""
+    def load(self, device: Any) -> tuple[Kept, Any] | str:
+        """It on a device, as a `jax.stages.Compiled`; or why not."""
         reason = self.refusal or self._misfit(device)
         if not reason:
+            from jax.experimental import serialize_executable
+
             try:
-                kept = _unpickled(self.read())
+                kept: Kept = pickle.loads(self.read())
                 if kept.lapack:
                     jax_compat.initialize_lapack()
-                arguments = [(a.dims, a.dtype) for a in kept.signature.arguments]
-                return kept, LoadedExecutable(kept.data, arguments, kept.outputs, device)
-            except ArtifactError as error:
-                reason = _first_line(error)
-            except (CompileError, jax.errors.JaxRuntimeError) as error:
+                where: Any = {"backend": device.client, "execution_devices": [device]}
+                return kept, serialize_executable.deserialize_and_load(*kept.data, **where)
+            except jax.errors.JaxRuntimeError as error:
                 reason = f"XLA refuses it: {_first_line(error)}"
+            except Exception as error:  # whatever its bytes say
+                reason = f"it cannot be read: {_first_line(error)}"
         self.refusal = reason
         return reason
 
@@ -256,7 +200,7 @@ class StoredExecutable(Executable):
     ) -> None:
         super().__init__(sizes, account, options, device, numpy)
         self._stored = stored
-        self._loaded: LoadedExecutable | None = None
+        self._loaded: Any = None
         self._make: tuple[Callable[[], PreparedProgram], Callable[[Signature], Check]]
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
@@ -339,20 +283,22 @@ class StoredExecutable(Executable):
         self._prepare_to_compile()
         self.account.changed()
 
-    def _numpy_calls(self, kept: Kept, loaded: LoadedExecutable, numpy: Numpy) -> None:
+    def _numpy_calls(self, kept: Kept, loaded: Any, numpy: Numpy) -> None:
         given, results, ways = self._numpy_ways(loaded, numpy, kept.places)
 
         def settle(pjrt: Ways) -> None:
             refusal = "" if kept.direct and self._options.direct is not False else "not for this executable"
-            way = DirectWay(self.name, loaded, given, results, ways, self._options, loaded.size, self._install, refusal)
+            size = len(kept.data[0])
+            way = DirectWay(self.name, loaded, given, results, ways, self._options, size, self._install, refusal)
             self._direct = way
             way.begin()
 
         self._try(ways(), settle)
 
-    def _in_jax(self, kept: Kept, loaded: LoadedExecutable, device: Any) -> Callable[..., Any]:
+    def _in_jax(self, kept: Kept, loaded: Any, device: Any) -> Callable[..., Any]:
         """From arrays to JAX arrays."""
         arguments = self.signature.arguments
+        dtypes = [argument.dtype for argument in arguments]
         alone = len(self.signature.results) == 1 and not self.checks
 
         def in_jax(*args: Any) -> Any:
@@ -360,20 +306,11 @@ class StoredExecutable(Executable):
                 return self.compile_and_call(*args)
             if any(np.shape(x) != a.dims for x, a in zip(args, arguments, strict=False)):
                 self._check(args)
-            outputs = unpacked(kept.places, self._outside(lambda: loaded(*args)))
+            given = args if [getattr(x, "dtype", None) for x in args] == dtypes else self._converted(args)
+            outputs = unpacked(kept.places, jax.tree.leaves(self._outside(lambda: loaded(*given))))
             return outputs[0] if alone else tuple(outputs)
 
         return in_jax
-
-
-def _unpickled(data: bytes) -> Kept:
-    try:
-        found = pickle.loads(data)
-    except Exception as error:  # whatever its bytes say
-        raise ArtifactError(f"it cannot be read: {error}") from None
-    if not isinstance(found, Kept):
-        raise ArtifactError("it cannot be read: something else is in its part")
-    return found
 
 
 def _first_line(error: Exception) -> str:
