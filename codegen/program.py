@@ -31,7 +31,7 @@ from .signature import Signature
 from .verbs import Verb
 
 if TYPE_CHECKING:
-    from .passes.optimize import Optimize
+    from .passes.registry import Optimize
     from .passes.report import Report, Watch
 
 Found = TypeVar("Found")
@@ -296,7 +296,7 @@ class Program:
         Raises:
             PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
         """
-        from .passes.optimize import resolve
+        from .passes.registry import resolve
 
         return self.run_passes(resolve(passes), reports=reports)
 
@@ -304,16 +304,16 @@ class Program:
         """`run_passes`, in place, of those that may find something: for whoever made the program and alone has it.
 
         Args:
-            passes: what `passes.optimize.resolve` returns.
+            passes: what `passes.registry.resolve` returns.
             watch: is told of each of them.
 
         Returns:
             Whether anything was rewritten.
         """
-        from .passes.driver import run_watched
+        from .passes import run_all
 
         with self._lock, collector_paused():
-            reports = run_watched(self._module, passes, watch, promising=True)
+            reports = run_all(self._module, passes, promising=True, watch=watch)
         self.optimized = tuple(passes)
         return any(report.changed for report in reports)
 

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
 from .ir.values import walk
-from .passes.driver import run_watched
+from .passes import run
 from .passes.registry import write_spec
 from .passes.report import Report, Watch
 from .program import Program
@@ -62,7 +62,7 @@ class Recipe:
     Attributes:
         exact: sizes that it is specialized for; None where none are.
         bounds: those that it is padded to; None where all sizes are exact.
-        passes: what the static program goes through, see `passes.optimize.resolve`.
+        passes: what the static program goes through, see `passes.registry.resolve`.
         platform: whose library calls are put, by JAX's name; "" for a module for any.
         guest: whether it goes into a module that somebody else compiles, without the compile options that it needs.
         planner: decides on further passes.
@@ -147,7 +147,7 @@ class Recipe:
         if steps.has(OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")
         for bug in bugs_of(self.platform, guest=self.guest):
-            if steps.has(bug.triggers) and steps.finds(bug.endangered):
+            if steps.has(bug.TRIGGERS) and steps.finds(bug.endangered):
                 steps.run(bug.name)
 
     def _sums(self, steps: Steps) -> None:
@@ -192,8 +192,7 @@ class Steps:
 
     def run(self, spec: str) -> Report:
         """Runs a pass."""
-        reports = run_watched(self.module, [spec], self._watch)
-        return reports[0] if reports else Report(spec)
+        return run(self.module, spec, watch=self._watch)
 
     def change(self, name: str, change: Callable[[ir.Module], Made]) -> Made:
         """Makes a change that is no pass; what it returns."""

@@ -27,8 +27,8 @@ from .errors import BatchingError, PassError, UnsupportedGraphError
 from .graph import Graph
 from .inputs import fresh
 from .ir.bindings import ir
+from .passes import run_all
 from .passes.batch import batch
-from .passes.driver import run_all
 from .passes.pad import pad
 from .passes.registry import parse_spec
 from .program import Made, Program, Source

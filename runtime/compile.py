@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError
-from ..codegen.passes.optimize import Optimize
+from ..codegen.passes.registry import Optimize
 from ..codegen.program import Program, Pullback
 from ..codegen.renamed import renamed_options
 from .executables.policy import PolicyArgument

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..codegen.passes.optimize import Optimize
+from ..codegen.passes.registry import Optimize
 from ..codegen.renamed import renamed_options
 from ..dialects.frontend import OnUnsupported, emit_stablehlo
 from .executables.policy import PolicyArgument

@@ -31,7 +31,7 @@ from ..codegen.errors import ArgumentError, ArgumentShapeError, GraphError, Hlog
 from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, vmapped
 from ..codegen.ir.tidy import tidy
 from ..codegen.passes import parse_spec
-from ..codegen.passes.optimize import Optimize
+from ..codegen.passes.registry import Optimize
 from ..codegen.program import Program
 from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint

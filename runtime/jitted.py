@@ -30,9 +30,8 @@ from ..codegen.dims import parse
 from ..codegen.errors import DeviceError, GraphError, HlographError
 from ..codegen.ir.jax_compat import short_calls, x64_flag
 from ..codegen.passes import reduce_in_blocks
-from ..codegen.passes.optimize import is_default
-from ..codegen.passes.xla_bugs import bugs_of
-from ..codegen.passes.xla_bugs.cpu_nan import ELEMENTS
+from ..codegen.passes.registry import is_default
+from ..codegen.passes.xla_bugs import LIBRARY, bugs_of
 from ..codegen.program import Program
 from ..codegen.signature import Signature, find_roots
 from ..dialects.jax.axes import describe_arguments, name_axes
@@ -560,7 +559,7 @@ def _may_go_wrong(jaxpr: Any) -> bool:
         equation.primitive.name == "reduce"
         or (
             equation.primitive.name in ("reduce_max", "reduce_min")
-            and any(math.prod(x.aval.shape) >= ELEMENTS for x in equation.invars)
+            and any(math.prod(x.aval.shape) >= LIBRARY for x in equation.invars)
         )
         for equation in equations(jaxpr)
     )

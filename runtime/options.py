@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from ..codegen.passes.optimize import Optimize, resolve
+from ..codegen.passes.registry import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.renamed import renamed_options
 from .executables.policy import PolicyArgument

@@ -18,7 +18,7 @@ from op_cases import Case
 from support import assert_same, reference
 
 import hlograph
-from hlograph.codegen.passes.optimize import resolve
+from hlograph.codegen.passes.registry import resolve
 from hlograph.codegen.recipe import Recipe
 from hlograph.errors import HlographError
 from hlograph.runtime.calls.arguments import find_sizes

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hlograph.codegen.passes.optimize import DEFAULT
-from hlograph.codegen.passes.registry import PASSES, parse_spec
+from hlograph.codegen.passes.registry import DEFAULT, PASSES, parse_spec
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "passes.md"
 START, END = "<!-- the table of passes: python tests/pass_table.py -->\n", "<!-- its end -->\n"

@@ -26,10 +26,9 @@ from ..ir.bindings import ir, run_pipeline
 from ..ir.kinds import EFFECTS
 from ..ir.modules import verify
 from ..ir.values import PREFIX, call_target, main_function, names_of, walk
-from ..passes import size_checks
-from ..passes.driver import run_all
-from ..passes.optimize import Optimize, resolve
+from ..passes import run_all, size_checks
 from ..passes.pad import pad
+from ..passes.registry import Optimize, resolve
 from ..program import Program
 from ..renamed import renamed_options
 from ..signature import Argument, CheckSpec, Result, Signature, flags_type

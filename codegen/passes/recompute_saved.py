@@ -78,7 +78,7 @@ def run(
         module: is changed, in place; calls in loops should have been inlined, and common subexpressions be one.
         report: takes note of each loop that saves values for another.
         reassociate: whether reductions of stacks may move into loops; no rounding changes here.
-        after: what must have changed the module before (`driver.py` sees to it). Where reductions are still to move, a
+        after: what must have changed the module before (`run_all` sees to it). Where reductions are still to move, a
             stack that is only reduced otherwise is not taken to be there anyway, but to go if the later loop does
             without it; when they have moved, what is there anyway is known.
     """

@@ -1,8 +1,9 @@
-"""The passes by name, and how a pass is written: `name` or `name{option=value, ...}`; rewrites of users.
+"""The passes by name; how they are written; which ones `optimize=` means; rewrites of users.
 
-In: text. Out: a `Pass`, and its options as values. A pass of ours is one file (or package) in this folder with a
-function `run`, and one line in `_TABLE`. The file may also say without what there is nothing to do (`TRIGGERS`).
-Decision to know: a file is imported when its pass is first needed, so that to look up names costs nothing.
+In: text, `name` or `name{option=value, ...}`. Out: a `Pass`, and its options as values. A pass of ours is one file (or
+package) in this folder with a function `run`, and one line in `_ALL`. The file may also say without what there is
+nothing to do (`TRIGGERS`). Decisions to know: a file is imported when its pass is first needed, so that to look up
+names costs nothing; passes of `optimize=` run where sizes are known, on the static module of each executable.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
 from ..ir.driver import check_op
 from ..ir.values import main_function
 from .report import Report
-from .rewriting import LEGALIZE_CHLO, REWRITES, Pass, Rewrite, RewriteFunction, apply
+from .rewriting import LEGALIZE_CHLO, REWRITES, Pass, Rewrite, RewriteFunction, together
 from .rewriting import rewrite as register_rewrite
 
 
@@ -43,51 +44,43 @@ class _Pipeline(Pass):
         return SimpleNamespace(run=pipeline)
 
 
-def _ours(name: str, line: str, other_function: bool = False) -> Pass:
-    return Pass(name=name, line=line, other_function=other_function)
-
-
-def _for_xla(name: str, line: str) -> Pass:
-    return Pass(name=name, line=line, room="xla_bugs.")
-
-
-def _on_loops(name: str, line: str) -> Pass:
-    return Pass(name=name, line=line, on_loops=True)
-
-
 def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
-    return _Pipeline(name=name, line=line, pipeline=pipeline or name)
+    return _Pipeline(name, line, pipeline=pipeline or name)
 
 
-_TABLE = (
-    _ours("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
-    _ours("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}", other_function=True),
-    _ours("batch", "a leading axis on all arguments and results, batch{size=64}", other_function=True),
-    _ours("inline", "inline calls, drop functions without a use"),
-    _ours("roll_loops", "straight-line code that repeats a block becomes a loop"),
-    _ours("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
-    _on_loops("loop_writes", "a scatter of one row in a loop becomes an update of that row"),
-    _on_loops("work_into_loops", "elementwise work on what a loop reads row by row moves into the loop"),
-    _on_loops("recompute_saved", "what a loop saves for a later one is computed again there, where that is cheaper"),
-    _on_loops("sink_reductions", "reductions of a loop's stacked outputs move into the loop"),
-    _ours("reduce_in_blocks", "a large array that is only reduced is made block by block, in a loop"),
-    _ours("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
-    _ours("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
-    _ours("portable_linalg", "calls of LAPACK and large factorizations as plain StableHLO, by blocks"),
-    _ours("for_iree", "forms that IREE compiles, and runs right", other_function=True),
-    _ours("merge_host_calls", "Python functions that feed each other are called at once"),
-    _ours("order_host_calls", "calls of Python functions happen in the order in which they are written"),
-    _for_xla("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10"),
-    _ours("cpu_forms", "forms XLA:CPU is fast at: running sums of columns as loops, small factors written out, ..."),
-    _ours("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
-    _ours("cpu_sums", "long sums in blocks, where XLA:CPU's library for them is off"),
-    _for_xla("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update"),
-    _for_xla("cpu_scatters", "a barrier that keeps XLA:CPU from passing over updates of a scatter of integers"),
-    _for_xla("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU"),
-    _for_xla("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them"),
-    _ours("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),
-    _ours("cpu_factors", "Cholesky factors and triangular solves as calls of BLAS, for calls without PJRT"),
-    _ours("cpu_products", "matrix products as calls of BLAS, for calls without PJRT"),
+_ALL = (
+    Pass("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
+    Pass("pad", "static shapes at bounds, live sizes as arguments, pad{n=128,m=16}", other_function=True),
+    Pass("batch", "a leading axis on all arguments and results, batch{size=64}", other_function=True),
+    Pass("inline", "inline calls, drop functions without a use"),
+    Pass("roll_loops", "straight-line code that repeats a block becomes a loop"),
+    Pass("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
+    Pass("loop_writes", "a scatter of one row in a loop becomes an update of that row", on_loops=True),
+    Pass("work_into_loops", "elementwise work on what a loop reads row by row moves into the loop", on_loops=True),
+    Pass(
+        "recompute_saved",
+        "what a loop saves for a later one is computed again there, where that is cheaper",
+        on_loops=True,
+    ),
+    Pass("sink_reductions", "reductions of a loop's stacked outputs move into the loop", on_loops=True),
+    Pass("reduce_in_blocks", "a large array that is only reduced is made block by block, in a loop"),
+    Pass("device_linalg", "put the platform's library calls for factorizations, {platform=cpu}"),
+    Pass("expand_linalg", "write factorizations as plain loops, for the reference interpreter"),
+    Pass("portable_linalg", "calls of LAPACK and large factorizations as plain StableHLO, by blocks"),
+    Pass("for_iree", "forms that IREE compiles, and runs right", other_function=True),
+    Pass("merge_host_calls", "Python functions that feed each other are called at once"),
+    Pass("order_host_calls", "calls of Python functions happen in the order in which they are written"),
+    Pass("doubled_counters", "a loop's counter that is added to itself, which ends XLA of jaxlib 0.10", bug=True),
+    Pass("cpu_forms", "forms XLA:CPU is fast at: running sums of columns as loops, small factors written out, ..."),
+    Pass("cpu_math", "vectorised float64 log, log1p, lgamma, digamma for XLA:CPU"),
+    Pass("cpu_sums", "long sums in blocks, where XLA:CPU's library for them is off"),
+    Pass("cpu_updates", "a barrier that keeps XLA:CPU from moving a reshape over an update", bug=True),
+    Pass("cpu_scatters", "a barrier that keeps XLA:CPU from passing over updates of a scatter of integers", bug=True),
+    Pass("cpu_initial", "initial values that are no identity are taken in once by XLA:CPU", bug=True),
+    Pass("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them", bug=True),
+    Pass("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),
+    Pass("cpu_factors", "Cholesky factors and triangular solves as calls of BLAS, for calls without PJRT"),
+    Pass("cpu_products", "matrix products as calls of BLAS, for calls without PJRT"),
     _mlir("canonicalize", "MLIR: fold, simplify, remove dead code"),
     _mlir("cse", "MLIR: common subexpression elimination"),
     _mlir("sccp", "MLIR: sparse conditional constant propagation"),
@@ -100,7 +93,7 @@ _TABLE = (
         "func.func(stablehlo-canonicalize-dynamism)",
     ),
 )
-PASSES: Mapping[str, Pass] = {each.name: each for each in _TABLE}
+PASSES: Mapping[str, Pass] = {each.name: each for each in _ALL}
 
 
 def find(name: str) -> Pass:
@@ -185,6 +178,68 @@ def for_pullback(specs: Sequence[str], sizes: Collection[str]) -> list[str]:
     return found
 
 
+# ---- which passes a program goes through before it is compiled ------------------------------------------------------
+
+Optimize: TypeAlias = 'Literal["default", "exact", "none"] | Sequence[str]'
+
+# What loops save is decided before reductions of it sink, and once more where some have sunk.
+ON_LOOPS = (
+    "loop_writes",
+    "work_into_loops",
+    "recompute_saved",
+    "sink_reductions",
+    "recompute_saved{after=sink_reductions}",
+)
+
+# In this order: rolled loops have stacks to sink into, and what simplify finds is found in the loops' bodies too.
+DEFAULT = ("roll_loops", "simplify", *ON_LOOPS, "reduce_in_blocks")
+
+
+def resolve(optimize: Optimize) -> tuple[str, ...]:
+    """The passes that `optimize=` means, in order, with options.
+
+    Args:
+        optimize: "default"; "exact", the same, told to keep results bit for bit; "none"; or passes as
+            `Program.run_passes` takes them, among which "default" and "exact" stand for all of their own.
+
+    Raises:
+        PassError: an unknown pass, or malformed or wrong options.
+    """
+    if isinstance(optimize, str):
+        if optimize not in ("default", "exact", "none"):
+            hint = f"; did you mean [{optimize!r}]?" if parse_spec(optimize)[0] in available() else ""
+            raise PassError(f'optimize must be "default", "exact", "none", or a list of passes, got {optimize!r}{hint}')
+        optimize = [] if optimize == "none" else [optimize]
+    if "none" in optimize:
+        raise PassError('"none" stands alone: optimize="none" runs no pass, and in a list it means nothing')
+    specs = []
+    for entry in optimize:
+        if entry in ("default", "exact"):
+            mine = [*DEFAULT, *(name for name, rewrite in REWRITES.items() if rewrite.default)]
+            specs += mine if entry == "default" else exact(mine)
+            continue
+        name, options = parse_spec(entry)
+        find(name).parse(options)
+        specs.append(write_spec(name, options))
+    return tuple(specs)
+
+
+def exact(specs: Sequence[str]) -> list[str]:
+    """The passes, told to keep results bit for bit where they know how; a rewrite that cannot is left out then."""
+    found = []
+    for name, options in map(parse_spec, specs):
+        if find(name).reassociates:
+            options.setdefault("reassociate", "false")
+        found.append(write_spec(name, options))
+    return found
+
+
+def is_default(specs: Sequence[str]) -> bool:
+    """Whether passes are those of `optimize="default"`, with whatever options."""
+    names, default = ([parse_spec(spec)[0] for spec in each] for each in (specs, DEFAULT))
+    return names == default
+
+
 # ---- rewrites of users: hlograph's own cannot be replaced; a user's can, by a later one of its name -----------------
 
 
@@ -201,13 +256,9 @@ class Group(Pass):
     @property
     def source(self) -> Any:
         """Applies them, as they are defined by then."""
-        rewrites: list[Rewrite] = [find(name) for name in self.members]  # type: ignore[misc]
-
-        def together(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
-            apply(module, rewrites, report, reassociate=reassociate)
-
-        roots = dict.fromkeys(root for member in rewrites for root in member.roots)
-        return SimpleNamespace(run=together, TRIGGERS=tuple(roots), PARTS=self.members)
+        found = together([find(name) for name in self.members])  # type: ignore[misc]
+        found.PARTS = self.members
+        return found
 
 
 def rewrite(
@@ -255,7 +306,7 @@ def group(name: str, *members: str | RewriteFunction, default: bool = False) -> 
     for each in names:
         if not isinstance(find(each), Rewrite):
             raise PassError(f"{each!r} is a pass, not a rewrite: it cannot be in a group, but beside it in optimize=")
-    REWRITES[name] = Group(name=name, line=f"together: {', '.join(names)}", default=default, members=names)
+    REWRITES[name] = Group(name, f"together: {', '.join(names)}", default=default, members=names)
 
 
 def _check_free(name: str) -> None:

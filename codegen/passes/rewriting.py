@@ -25,7 +25,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib import import_module
 from types import SimpleNamespace
@@ -42,30 +42,33 @@ from .report import Report
 LEGALIZE_CHLO = "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo),canonicalize,cse"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Pass:
     """StableHLO to StableHLO.
 
     Attributes:
         name: for `--pass`, `--explain` and `optimize=`; of a pass of ours also the name of its file or package.
         line: what it does.
-        on_loops: whether it wants calls inlined and everything in MLIR's canonical form, in a copy; see `driver.py`.
+        on_loops: whether it wants calls inlined and everything in MLIR's canonical form, in a copy; see `__init__.py`.
         default: whether `optimize="default"` runs it behind its own passes.
         other_function: whether what it makes takes and returns something else, of which a pullback is not the pullback.
-        room: of a pass of ours, the folder of passes in this one that has its file, with a dot.
+        bug: whether it is a line of the table of `xla_bugs.py`.
     """
 
     name: str
     line: str
+    _: KW_ONLY
     on_loops: bool = False
     default: bool = False
     other_function: bool = False
-    room: str = ""
+    bug: bool = False
 
     @property
     def source(self) -> Any:
         """What has the function `run`, and perhaps `TRIGGERS` and `PARTS`: the pass's file, imported when needed."""
-        return import_module(f".{self.room}{self.name}", __package__)
+        if self.bug:
+            return next(bug for bug in import_module(".xla_bugs", __package__).BUGS if bug.name == self.name)
+        return import_module(f".{self.name}", __package__)
 
     @property
     def run(self) -> Callable[..., None]:
@@ -170,11 +173,17 @@ class Rewrite(Pass):
     @property
     def source(self) -> Any:
         """Applies this rewrite alone."""
+        return together([self])
 
-        def alone(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
-            apply(module, [self], report, reassociate=reassociate)
 
-        return SimpleNamespace(run=alone, TRIGGERS=self.roots)
+def together(rewrites: Sequence[Rewrite]) -> Any:
+    """What a pass of rewrites has (see `Pass.source`): all are applied until none of them applies."""
+
+    def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
+        apply(module, rewrites, report, reassociate=reassociate)
+
+    roots = dict.fromkeys(root for each in rewrites for root in each.roots)
+    return SimpleNamespace(run=run, TRIGGERS=tuple(roots))
 
 
 # Those of hlograph's own, and of users (`registry.py`); each is a pass too.
@@ -189,7 +198,7 @@ def rewrite(
     def register(function: RewriteFunction) -> RewriteFunction:
         wanted = name or str(getattr(function, "__name__", ""))
         line = (inspect.getdoc(function) or "").split("\n\n")[0].replace("\n", " ")
-        REWRITES[wanted] = Rewrite(name=wanted, line=line, default=default, roots=roots, function=function, exact=exact)
+        REWRITES[wanted] = Rewrite(wanted, line, default=default, roots=roots, function=function, exact=exact)
         return function
 
     return register

@@ -24,7 +24,7 @@ from typing import Any
 from ...codegen.artifact import tensors
 from ...codegen.artifact.parameters import bind
 from ...codegen.errors import ArtifactError, HlographError
-from ...codegen.passes.optimize import resolve
+from ...codegen.passes.registry import resolve
 from ...codegen.program import Program
 from ...codegen.renamed import OPTIONS
 from ..executables.policy import Bucket, Plan

@@ -88,7 +88,7 @@ def is_sharded(value: Any) -> bool:
 
 def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     """Compile options that a static program needs on a device (None: JAX's default); None where it needs none."""
-    from ...codegen.passes.xla_bugs.cpu_nan import ELEMENTS
+    from ...codegen.passes.xla_bugs import LIBRARY
 
     config: Any = jax.config
     device = device or config.jax_default_device
@@ -101,7 +101,7 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     if products and not {"stablehlo.dot_general", "stablehlo.reduce"}.isdisjoint(program.op_counts()):
         options |= products
     extrema = {"stablehlo.maximum", "stablehlo.minimum"}
-    if program.find(lambda module: has_reduction(module, extrema, ELEMENTS)):
+    if program.find(lambda module: has_reduction(module, extrema, LIBRARY)):
         options |= keep_nan_options()
     return options or None
 

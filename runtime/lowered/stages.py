@@ -21,7 +21,7 @@ from ...codegen.errors import PassError
 from ...codegen.ir.modules import clone_bytes, to_bytecode
 from ...codegen.ir.reading import located_names, readable
 from ...codegen.passes import parse_spec
-from ...codegen.passes.optimize import Optimize, resolve
+from ...codegen.passes.registry import Optimize, resolve
 from ...codegen.passes.report import Note, Report
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...codegen.errors import OptionError
-from ...codegen.passes.optimize import Optimize
+from ...codegen.passes.registry import Optimize
 from ...codegen.renamed import renamed_options
 from ...dialects.frontend import OnUnsupported
 from ...dialects.library import Library

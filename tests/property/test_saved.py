@@ -23,7 +23,7 @@ from rewritten_runs import with_less_saved, within_roundings
 
 from hlograph import Program
 from hlograph.codegen.analysis import cost
-from hlograph.codegen.passes.optimize import ON_LOOPS
+from hlograph.codegen.passes.registry import ON_LOOPS
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
 ROWS, COLUMNS = 2, 3

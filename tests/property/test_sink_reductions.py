@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 from hlograph import Program
-from hlograph.codegen.passes.optimize import ON_LOOPS, exact
+from hlograph.codegen.passes.registry import ON_LOOPS, exact
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
 

@@ -19,7 +19,7 @@ from rewritten_runs import with_less_saved, within_roundings
 from hlograph import Program
 from hlograph.codegen.ir.values import walk
 from hlograph.codegen.passes import recompute_saved, work_into_loops
-from hlograph.codegen.passes.optimize import ON_LOOPS
+from hlograph.codegen.passes.registry import ON_LOOPS
 from hlograph.passes import Report, ir
 
 STEPS, ROWS, COLUMNS = 5, 2, 3

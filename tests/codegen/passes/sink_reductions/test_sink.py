@@ -18,7 +18,7 @@ from jax import lax
 from hlograph import Program
 from hlograph.codegen import passes
 from hlograph.codegen.ir.values import walk
-from hlograph.codegen.passes.optimize import exact
+from hlograph.codegen.passes.registry import exact
 from hlograph.codegen.passes.sink_reductions import two_passes
 from hlograph.errors import PassError
 from hlograph.passes import Report
