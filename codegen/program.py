@@ -359,7 +359,7 @@ class Program:
         if self.pullback is not None:
             self.pullback.after(["pad"])
         with self._lock, collector_paused():
-            module, _ = pad(self._module, bounds)
+            module = pad(self._module, bounds)
         verify(module, "the padded module")
         if self.check is not None:
             self.check(module)

@@ -93,7 +93,7 @@ class Rows(Batch):
     partial: bool = False
 
     def of(self, element: Program, after: Sequence[int | str] = (), summed: frozenset[int] = frozenset()) -> Program:
-        padded, _ = pad(element.copy_module(), self.bounds, poisoned=True, zeros=True)
+        padded = pad(element.copy_module(), self.bounds, poisoned=True, zeros=True)
         program = Program(padded)
         signature = program.signature
         if signature.results and signature.results[0].size:

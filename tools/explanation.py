@@ -21,7 +21,6 @@ from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
 from ..codegen.errors import PolicyError
 from ..codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
-from ..codegen.passes.pad.padder import Action
 from ..codegen.program import Program
 from ..codegen.signature import Argument, Result, Root, Signature, known_constraints
 from ..runtime.executables.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, dependent_roots
@@ -29,7 +28,7 @@ from ..runtime.executables.stats import Stats
 from ..runtime.function import Function
 from ..runtime.transforms.callee import Transformable
 from .console import Rows, columns, count, format_dims, page
-from .walk import PYTHON, Facts, Node, Refusal, Value, place_of, walk
+from .walk import PYTHON, Facts, Node, Refusal, Value, walk
 
 _SHOWN_PLACES = 3
 DEFAULT_BOUND = 128  # the least bound that the padding pass is shown
@@ -156,7 +155,7 @@ def _sections(
     if program.host_calls:
         yield _python(program, facts.nodes)
     if sizes:
-        kinds = Counter(action.kind for action in facts.actions)
+        kinds = Counter(kind for kind, *_ in facts.actions)
         done = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing to do for it"
         touched = f"{sum(bool(node.names) for node in nodes)} of {count(len(nodes), 'operation')} touched"
         at = ", ".join(f"{size.name} = {size.bound}" for size in sizes if size.bound is not None)
@@ -189,11 +188,11 @@ def _origin_rows(size: Size) -> Rows:
     return [(size.name, size.origin), *[("", f"also {', '.join(places)}") for places in also]]
 
 
-def _action_rows(actions: Sequence[Action]) -> Rows:
+def _action_rows(actions: Sequence[tuple[str, str, str, str, str]]) -> Rows:
     """Kind, size and detail of what padding does, where, and why; the most frequent first."""
     groups: dict[tuple[str, str, str, str], list[str]] = {}
-    for action in actions:
-        groups.setdefault((action.kind, action.dim, action.detail, action.why), []).append(place_of(action))
+    for kind, dim, detail, why, place in actions:
+        groups.setdefault((kind, dim, detail, why), []).append(place)
     found = sorted(groups.items(), key=lambda item: -len(item[1]))
     return [(kind, dim, detail, _some(places), why) for (kind, dim, detail, why), places in found]
 

@@ -20,10 +20,9 @@ from ..codegen.errors import PaddingError
 from ..codegen.ir.bindings import ir
 from ..codegen.ir.host_calls import is_host_call, name_of
 from ..codegen.ir.values import call_target, main_function, symbol_of
-from ..codegen.passes.pad import prepare
+from ..codegen.passes import pad
 from ..codegen.passes.pad.live import Live
-from ..codegen.passes.pad.padder import Action, Padder, Pending
-from ..codegen.passes.pad.why import MASKED, NO_MASK, Said
+from ..codegen.passes.pad.padder import Padder, Pending
 from ..codegen.signature import Signature
 
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
@@ -107,10 +106,14 @@ class Refusal:
 
 @dataclass(slots=True)
 class Facts:
-    """Results of the walks; the ops are in the order of the program, its main function first."""
+    """Results of the walks; the ops are in the order of the program, its main function first.
+
+    Attributes:
+        actions: what padding does: kind, size, detail, why, and where.
+    """
 
     nodes: list[Node]
-    actions: list[Action]
+    actions: list[tuple[str, str, str, str, str]]
     refusals: list[Refusal]
 
 
@@ -129,12 +132,10 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     pins: dict[str, int] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
     refused: list[tuple[ir.Operation | None, str]] = []
-    kept: list[Action] = []
-    said: list[Said] = []
     while True:
         padder, error = _walk_once(module, signature, bounds, pins, env)
+        actions = [action for action in padder.actions if action.kind and error is None]
         if error is None:
-            kept, said = padder.actions, padder.said
             break
         operation = padder.operation
         where = padder.where if operation is None else describe(operation)
@@ -154,25 +155,22 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     reader = _Reader(module, env)
     for operation, reason in refused:
         reader.mark(operation, f"refused: {reason}")
-    for each in said:  # here, as an op is not to be touched when its module is gone
-        if each.live is None:
-            reader.mark(each.op, each.done.replace(" ", ": ", 1))
-        elif each.done != NO_MASK:
-            reader.mark(each.op, f"mask: {each.live.dims[each.axis]} {each.done.removeprefix(MASKED)}")
-    return Facts(reader.nodes, kept, refusals)
+    for action in actions:
+        reader.mark(action.op, f"{action.kind}: {action.dim} {action.detail}".rstrip())
+    # In words here, as an op is not to be touched when its module is gone.
+    done = [(a.kind, a.dim, a.detail, a.why, describe(a.op)) for a in actions]
+    return Facts(reader.nodes, done, refusals)
 
 
 def _walk_once(
     module: ir.Module, signature: Signature, bounds: Mapping[str, int], pins: Mapping[str, int], env: _Environment
 ) -> tuple[Padder, PaddingError | None]:
     """One run of the padding pass, whose module is thrown away; `env` gets the values that no run before reached."""
-    prepared = prepare(module, bounds, least=pins)
-    padder = prepared.padder
-    padder.explaining = True
+    padder = pad.prepare(module, bounds, least=pins, explaining=True)
     failed = None
     try:
-        with padder.builder.function("main", [(a.dims, a.dtype) for a in prepared.arguments]) as handles:
-            prepared.outputs(handles)
+        with padder.builder.function("main", [(a.dims, a.dtype) for a in padder.arguments]) as handles:
+            pad.walk(padder, handles)
     except PaddingError as error:
         failed = error
     except Pending:
@@ -271,11 +269,6 @@ def _short(operation: ir.Operation) -> str:
 def describe(operation: ir.Operation) -> str:
     """An op in words: its name and its location."""
     return str(Node(_short(operation), location(operation.location)))
-
-
-def place_of(action: Action) -> str:
-    """The op of an action in words."""
-    return str(Node(action.op.partition(".")[2], location(action.location)))
 
 
 def location(given: ir.Location) -> str:

@@ -142,6 +142,7 @@ class Loop:
         trip_count: how often the body runs.
         most: how often at most: the same where that is known.
         invariants: carries that every step returns as they are.
+        sizes: what integers outside of it are.
     """
 
     op: ir.Operation
@@ -151,17 +152,18 @@ class Loop:
     trip_count: Dim
     most: int
     invariants: frozenset[int]
+    sizes: LiveSizes
 
     @staticmethod
-    def of(op: ir.Operation) -> Loop:
-        """Reads a `stablehlo.while`.
+    def of(op: ir.Operation, sizes: LiveSizes | None = None) -> Loop:
+        """Reads a `stablehlo.while`; integers outside of it are sizes as `sizes` says, or as its function does.
 
         Raises:
             Refused: the number of its steps is not known.
         """
         require(op.name == "stablehlo.while", f"{op.name} is not a stablehlo.while")
         condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
-        loop = Loop(op, condition, body, 0, 0, 0, invariants(op))
+        loop = Loop(op, condition, body, 0, 0, 0, invariants(op), sizes or LiveSizes.of(op))
         loop.counter, loop.trip_count = _count_steps(op, loop.sizes)
         most = loop.sizes.greatest(loop.trip_count)
         loop.most = needed(most, "the number of its steps is not known: it has no upper bound")
@@ -171,11 +173,6 @@ class Loop:
     def is_live(self) -> bool:
         """Whether the number of steps is a live size."""
         return not isinstance(self.trip_count, int)
-
-    @cached_property
-    def sizes(self) -> LiveSizes:
-        """The live sizes of the function."""
-        return LiveSizes.of(self.op)
 
     @property
     def returned(self) -> list[ir.Value]:

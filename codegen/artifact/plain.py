@@ -91,7 +91,7 @@ def plain(
         raise OptionError(f"{', '.join(twice)} has a size and a bound; give one of the two")
     exact = program.specialize(given)
     if not exact.signature.is_static:
-        module, _ = pad(exact.copy_module(), limits, poisoned=padding == "any", zeros=True)
+        module = pad(exact.copy_module(), limits, poisoned=padding == "any", zeros=True)
         static = Program(module, filename=program.filename)
         counted = next((result.size for result in static.signature.results[:1]), "")
         if counted:

@@ -14,7 +14,7 @@ associate in another order; nothing else changes. An op without a right rule is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from ...signature import Argument, Result, Signature
 from ..report import Report
 from . import control, elementwise, facts, indexing, linalg, reduce, shape, slices, windows
 from .live import Live, LiveBuilder, LiveSize
-from .padder import RULES, Action, Padder, Pending
+from .padder import RULES, Padder, Pending
 from .why import tell
 
 LARGEST = 2**31 - 1
@@ -44,8 +44,7 @@ def run(module: ir.Module, report: Report, /, *, poison: bool = False, **bounds:
 
     The report says of each padded value what its padding is, and at each op what was done to operands', and why.
     """
-    padded, _ = pad(module, bounds, poisoned=poison, report=report)
-    replace_body(module, padded)
+    replace_body(module, pad(module, bounds, poisoned=poison, report=report))
 
 
 @refusals("pad")
@@ -56,8 +55,8 @@ def pad(
     poisoned: bool = False,
     zeros: bool = False,
     report: Report | None = None,
-) -> tuple[ir.Module, list[Action]]:
-    """The padded module, in the context of `module`, and what was done where.
+) -> ir.Module:
+    """The padded module, in the context of `module`.
 
     Args:
         module: a `?` module; not changed.
@@ -72,13 +71,12 @@ def pad(
         PassError: unknown root, missing or negative bound.
         PaddingError: an op that cannot be padded.
     """
-    walk = prepare(module, bounds)
-    padder, signature, builder = walk.padder, walk.signature, walk.padder.builder
-    padder.explaining = report is not None and report.detailed
-    with builder.function("main", [(a.dims, a.dtype) for a in walk.arguments]) as handles:
+    padder = prepare(module, bounds, explaining=report is not None and report.detailed)
+    signature, builder = padder.signature, padder.builder
+    with builder.function("main", [(a.dims, a.dtype) for a in padder.arguments]) as handles:
         checks = signature.checks
         try:
-            outputs = walk.outputs(handles, poisoned=poisoned)
+            outputs = walk(padder, handles, poisoned=poisoned)
             if zeros:
                 outputs = [padder.fill(x, range(x.ndim), np.zeros((), x.dtype)) for x in outputs]
             results = _results(padder, signature, outputs)
@@ -95,59 +93,47 @@ def pad(
             outputs = [padder.live(hlo.convert(count, INT32))]
             results = [Result(pending.name, INT32, (), size=pending.name)]
         operation = builder.finish([x.tensor for x in outputs])
-    padded = Signature(tuple(walk.arguments), tuple(results), (), tuple(builder.constraints), checks)
+    padded = Signature(tuple(padder.arguments), tuple(results), (), tuple(builder.constraints), checks)
     signatures.write(operation, replace(padded, platforms=signature.platforms))
     if report is not None and padder.explaining:
-        tell(report, padder.env, padder.said)
-    return builder.module, padder.actions
+        tell(report, padder.env, padder.actions)
+    return builder.module
 
 
-@dataclass
-class Walk:
-    """A walk of a module that has not begun.
+def walk(padder: Padder, handles: Sequence[Tensor], *, poisoned: bool = False) -> list[Live]:
+    """Walks the module, with the padded module's arguments; what it returns.
 
-    Attributes:
-        padder: walks it.
-        signature: the module's.
-        arguments: those of the padded module: the module's own, then the live sizes.
-        sizes: names of the live sizes that are arguments of their own.
+    Raises:
+        PaddingError: an op that cannot be padded.
+        Pending: a size from data has no bound.
     """
-
-    padder: Padder
-    signature: Signature
-    arguments: list[Argument]
-    sizes: list[str]
-
-    def outputs(self, handles: Sequence[Tensor], *, poisoned: bool = False) -> list[Live]:
-        """Walks the module, with the padded module's arguments; what it returns.
-
-        Raises:
-            PaddingError: an op that cannot be padded.
-            Pending: a size from data has no bound.
-        """
-        padder, builder = self.padder, self.padder.builder
-        for name, handle in zip(self.sizes, handles[len(self.signature.arguments) :], strict=True):
-            builder.add_root(LiveSize(name, handle, None))
-        live = []
-        for argument, handle in zip(self.signature.arguments, handles, strict=False):
-            if any(argument.values):
-                symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
-                for element, name in enumerate(argument.values):
-                    builder.add_root(SizeSource(name, handle, None, element if argument.dims else None))
-                handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
-            inside = facts.anything(argument.dtype)
-            padding = inside if poisoned else facts.constant(0, argument.dtype)
-            live.append(padder.make(handle, argument.dims, [padding] * len(argument.dims), inside))
-        return padder.block(main_function(padder.source).regions[0].blocks[0], live)
+    builder, signature = padder.builder, padder.signature
+    own = len(signature.arguments)
+    for argument, handle in zip(padder.arguments[own:], handles[own:], strict=True):
+        builder.add_root(LiveSize(argument.size, handle, None))
+    live = []
+    for argument, handle in zip(signature.arguments, handles, strict=False):
+        if any(argument.values):
+            symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
+            for element, name in enumerate(argument.values):
+                builder.add_root(SizeSource(name, handle, None, element if argument.dims else None))
+            handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
+        inside = facts.anything(argument.dtype)
+        padding = inside if poisoned else facts.constant(0, argument.dtype)
+        live.append(padder.make(handle, argument.dims, [padding] * len(argument.dims), inside))
+    return padder.block(main_function(padder.source).regions[0].blocks[0], live)
 
 
-def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str, int] | None = None) -> Walk:
-    """Arguments and sizes of the padded module.
+def prepare(
+    module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str, int] | None = None, explaining: bool = False
+) -> Padder:
+    """A walk that has not begun, with the arguments and sizes of the padded module.
 
     Args:
         module: a `?` module.
         bounds: see `pad`.
         least: the least value of roots for which it is not 0.
+        explaining: whether what is done is recorded.
 
     Raises:
         PassError: unknown root, missing or negative bound.
@@ -161,8 +147,7 @@ def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str,
             raise PassError(f"pad: the bound {name} = {bound} is not between 0 and {LARGEST}")
     builder = LiveBuilder(module.context, module_name(module), signatures.known_constraints(signature))
     symbols = {root.name: dimension.symbol(root.name, signed=root.kind == "value") for root in signature.roots}
-    values = frozenset(root.name for root in signature.roots if root.kind == "value")
-    padder = Padder(module, builder, bounds, frozenset(count.name for count in signature.counts), values)
+    padder = Padder(module, builder, signature, bounds, explaining)
     for root in signature.roots:
         signed = root.kind == "value" and signature.arguments[root.argument].dtype.kind == "i"
         most = bounds.get(root.name)
@@ -176,19 +161,18 @@ def prepare(module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str,
             f"pad: no bound is given for {', '.join(missing)}; give each one, as in bounds={{{missing[0]!r}: 1000}}"
         )
     _check_possible(padder, signature)
-    arguments = []
     for argument in signature.arguments:
         live = padder.written(argument.dims)
-        static = padder.static_shape(live)
-        arguments.append(replace(argument, dims=static, values=(), live=live, live_values=argument.values))
+        made = replace(argument, dims=padder.static_shape(live), values=(), live=live, live_values=argument.values)
+        padder.arguments.append(made)
     # A size has to be given where it does not follow from others, and more than one value is possible.
-    sizes = [r.name for r in signature.roots if r.kind == "size" and padder.dim(symbols[r.name]) == symbols[r.name]]
-    for size in sizes:
+    for size in [r.name for r in signature.roots if r.kind == "size"]:
         name = size
-        while name in {argument.name for argument in arguments}:
+        while name in {argument.name for argument in padder.arguments}:
             name += "_size"
-        arguments.append(Argument(name, INT32, (), size=size))
-    return Walk(padder, signature, arguments, sizes)
+        if padder.dim(symbols[size]) == symbols[size]:
+            padder.arguments.append(Argument(name, INT32, (), size=size))
+    return padder
 
 
 def _check_possible(padder: Padder, signature: Signature) -> None:
@@ -221,4 +205,4 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
 
 RULE_FILES = (control, elementwise, indexing, linalg, reduce, shape, slices, windows)
 
-__all__ = ["RULES", "Walk", "pad", "prepare", "run"]
+__all__ = ["RULES", "pad", "prepare", "run", "walk"]

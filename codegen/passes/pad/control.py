@@ -11,36 +11,9 @@ from ...ir.bindings import ir
 from ...ir.host_calls import TARGET, name_of
 from ...ir.values import attributes_of, call_target
 from . import facts
-from .live import Live, counter
-from .padder import Padder, Pending, Rule, pads
+from .live import Live
+from .padder import RULES, Padder, Pending, pads
 from .shape import result_dims
-
-CUSTOM: dict[str, Rule] = {}
-# Of private functions that implement something: from its name and the operands to the results.
-FunctionRule = Callable[[Padder, str, "list[Live]"], "list[Live]"]
-IMPLEMENTS: dict[str, FunctionRule] = {}
-_DROPPED = frozenset({"shape_assertion"})
-_PASSED = frozenset({"Sharding", "annotate_device_placement"})
-
-
-def pads_custom_call(*targets: str) -> Callable[[Rule], Rule]:
-    """Registers the rule for custom calls of the given targets."""
-
-    def register(rule: Rule) -> Rule:
-        CUSTOM.update(dict.fromkeys(targets, rule))
-        return rule
-
-    return register
-
-
-def pads_function(*names: str) -> Callable[[FunctionRule], FunctionRule]:
-    """Registers the rule for calls of private functions marked `hlograph.implements`."""
-
-    def register(rule: FunctionRule) -> FunctionRule:
-        IMPLEMENTS.update(dict.fromkeys(names, rule))
-        return rule
-
-    return register
 
 
 @pads("func.call")
@@ -49,15 +22,12 @@ def call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
 
     These keep what they implement, for which a library may come later, where nothing is padded too.
     """
-    symbol = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-    attributes = attributes_of(padder.function(symbol).attributes)
-    if "hlograph.implements" in attributes:
-        name = ir.StringAttr(attributes["hlograph.implements"]).value
-        if name in IMPLEMENTS:
-            return IMPLEMENTS[name](padder, name, operands)
-        if any(x.padded for x in operands):
-            padder.refuse(f"there is no rule for {name}", *[x.dims[axis] for x in operands for axis in x.padded])
-    return padder.call(symbol, operands)
+    name = padder.implements(operation)
+    if name in RULES:
+        return RULES[name](padder, operation, operands)
+    if name and any(x.padded for x in operands):
+        padder.refuse(f"there is no rule for {name}", *[x.dims[axis] for x in operands for axis in x.padded])
+    return padder.call(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value, operands)
 
 
 @pads("stablehlo.composite")
@@ -76,21 +46,18 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     # As a size a carry's value is known before the loop only.
     known = [Live(Tensor(padder.builder, None, x.shape, x.dtype), x.dims, x.pads, x.whole) for x in operands]
     types = [(x.shape, x.dtype) for x in operands]
-    counts = counter(padder.env, operation)
+    padder.enter(operation)
     for attempt in range(4):
         outcome: list[Live] = []
 
         def walk(*handles: Tensor, known: Sequence[Live] = known, outcome: list[Live] = outcome) -> list[Tensor]:
             lives = [Live(h, x.dims, x.pads, x.whole) for h, x in zip(handles, known, strict=True)]
-            if counts is not None:
-                place, found = counts
-                padder.ranges[handles[place].uid] = found
             results = padder.block(body, lives)
             results = [_same_sizes(padder, x, y, "carry of a loop") for x, y in zip(known, results, strict=True)]
             outcome.extend(results)
             return [x.tensor for x in results]
 
-        actions, said, forget = len(padder.actions), len(padder.said), padder.builder.checkpoint()
+        actions, forget = len(padder.actions), padder.builder.checkpoint()
         tensors = padder.builder.region_op(
             "stablehlo.while",
             [x.tensor for x in operands],
@@ -103,7 +70,7 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
         # It is made anew with weaker facts.
         forget()
         tensors[0].value.owner.operation.erase()  # type: ignore[union-attr]
-        del padder.actions[actions:], padder.said[said:]
+        del padder.actions[actions:]
         # What one carry loses another may lose a turn later: after two attempts nothing is hoped for.
         known = weaker if attempt < 2 else [padder.live(x.tensor, x.dims) for x in known]
     raise AssertionError("the facts of a loop's carries found no fixpoint")
@@ -166,12 +133,6 @@ def branches(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     return results
 
 
-@pads("sdy.sharding_constraint")
-def sharding_constraint(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """The value as it is: a sharding is said of live sizes, and is left to the compiler."""
-    return operands
-
-
 # ---- custom calls ----------------------------------------------------------------------------------------------------
 
 
@@ -179,16 +140,24 @@ def sharding_constraint(padder: Padder, operation: ir.Operation, operands: list[
 def custom_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The rule of the target; one without a rule is fine where nothing is padded."""
     target = call_target(operation)
-    if target in _DROPPED:  # the signature's constraints say the same
-        return []
-    if target in _PASSED:
-        return list(operands)
-    if target in CUSTOM:
-        return CUSTOM[target](padder, operation, operands)
+    if target in RULES:
+        return RULES[target](padder, operation, operands)
     return padder.unpadded(operation, operands, f"calls of {target!r}")
 
 
-@pads_custom_call("hlograph.size")
+@pads("sdy.sharding_constraint", "Sharding", "annotate_device_placement")
+def placement(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """The value as it is: where it is placed is said of live sizes, and is left to the compiler."""
+    return operands
+
+
+@pads("shape_assertion")
+def shape_assertion(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Nothing: the signature's constraints say the same."""
+    return []
+
+
+@pads("hlograph.size")
 def data_size(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """A size that is computed from data: a scalar of the program, with an upper bound."""
     attributes = attributes_of(operation.attributes)
@@ -204,7 +173,7 @@ def data_size(padder: Padder, operation: ir.Operation, operands: list[Live]) -> 
     return [padder.live(padder.declare_count(name, count, min(limits)))]
 
 
-@pads_custom_call(TARGET)
+@pads(TARGET)
 def host_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The last operand is a vector of the live sizes of the operands' axes, and then of the results'."""
     types = [padder.type_of(result) for result in operation.results]

@@ -21,7 +21,7 @@ from ...ir.kinds import CHLO, SCALAR_OPERANDS, STABLEHLO, direction_of
 from ...ir.values import constant_value
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Live, attributes_of_op, propagate
+from .live import Live, attributes_of_op
 from .padder import Padder, pads
 
 NAMES = (*sorted(STABLEHLO), *sorted(CHLO))
@@ -66,8 +66,6 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     if name == "stablehlo.compare":
         direction = direction_of(operation)
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
-    if padder.ranges and not first.dims and dtype.kind in "iu":
-        propagate(padder.ranges, padder.builder.exact, name, [x.tensor for x in operands], tensor)
     if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
         for vector, sizes in (operands, operands[::-1]):
             if isinstance(sizes.tensor.sizes, tuple):
@@ -179,5 +177,5 @@ def constant(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
 @pads("stablehlo.optimization_barrier")
 def barrier(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Values pass through."""
-    tensors = padder.builder.anew(operation, [x.tensor for x in operands], [(x.shape, x.dtype) for x in operands])
+    tensors = padder.builder.again(operation, [x.tensor for x in operands], [(x.shape, x.dtype) for x in operands])
     return [Live(tensor, x.dims, x.pads, x.whole) for tensor, x in zip(tensors, operands, strict=True)]

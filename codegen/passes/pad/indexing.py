@@ -22,11 +22,10 @@ from .live import Dims, Live, attributes_of_op
 from .padder import Padder, pads
 
 
-def _clamped(padder: Padder, start: Tensor, room: Dim) -> Tensor:
-    """A start index within `[0, room]`, as int64."""
-    known = padder.ranges.get(start.uid)
-    start = hlo.convert(start, INT64)
-    if known is not None and known.within(lambda dim: padder.interval(padder.dim(dim)), room):
+def _clamped(padder: Padder, value: ir.Value, room: Dim) -> Tensor:
+    """A start index of the source module within `[0, room]`, as int64."""
+    start = hlo.convert(padder.env[value].tensor, INT64)
+    if padder.within(value, room):
         return start
     if start.literal is not None and not start.literal.any():
         return start
@@ -53,7 +52,7 @@ def dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live])
             if sizes[axis] > x.shape[axis]:
                 x = padder.resize(x, axis, sizes[axis])
         starts = [
-            _clamped(padder, start, x.dims[axis] - sizes[axis])
+            _clamped(padder, operation.operands[1 + axis], x.dims[axis] - sizes[axis])
             if type(x.dims[axis]) is not int
             else hlo.convert(start, INT64)
             for axis, start in enumerate(starts)
@@ -77,7 +76,9 @@ def dynamic_update_slice(padder: Padder, operation: ir.Operation, operands: list
     for axis in changed:
         padder.demand(x.dims[axis], update.dims[axis], "the size of an update")
     starts = [
-        _clamped(padder, start, x.dims[axis] - update.dims[axis]) if axis in changed else hlo.convert(start, INT64)
+        _clamped(padder, operation.operands[2 + axis], x.dims[axis] - update.dims[axis])
+        if axis in changed
+        else hlo.convert(start, INT64)
         for axis, start in enumerate(starts)
     ]
     grown = x

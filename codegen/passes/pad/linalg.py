@@ -16,7 +16,6 @@ from ...builder.types import INT32
 from ...dims import Dim, minimum
 from ...ir.bindings import ir
 from . import facts
-from .control import pads_function
 from .live import Live, attributes_of_op
 from .padder import Padder, pads
 
@@ -78,8 +77,8 @@ def triangular_solve(padder: Padder, operation: ir.Operation, operands: list[Liv
     return [padder.make(tensor, b.dims, known)]
 
 
-@pads_function("lu", "lu_factor")
-def lu_(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("lu", "lu_factor")
+def lu_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Pivots of live columns are live: the padding of a live column is 0. A singular live block leaves zeros there.
 
     A square matrix is completed with the identity, which never makes its factorization fail; any other with 0: a column
@@ -87,28 +86,29 @@ def lu_(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
     """
     a = operands[0]
     a = _with_identity(padder, a) if a.dims[-1] == a.dims[-2] else _with_zeros(padder, a)
-    factors, order = (lu if name == "lu" else lu_factor)(a.tensor)
+    factors, order = (lu if padder.implements(operation) == "lu" else lu_factor)(a.tensor)
     return [padder.live(factors, a.dims), padder.live(order, _shorter(a))]
 
 
-@pads_function("householder_qr", "pivoted_qr")
-def qr(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("householder_qr", "pivoted_qr")
+def qr(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Columns of 0 are longer than none: they keep their places behind the live ones, and have `tau` 0."""
     a = _with_zeros(padder, operands[0])
-    packed, taus, *order = (hlo.pivoted_qr if name == "pivoted_qr" else hlo.householder_qr)(a.tensor)
+    pivoted = padder.implements(operation) == "pivoted_qr"
+    packed, taus, *order = (hlo.pivoted_qr if pivoted else hlo.householder_qr)(a.tensor)
     results = [padder.live(packed, a.dims), padder.live(taus, _shorter(a))]
     return [*results, *[padder.live(x, [*a.dims[:-2], a.dims[-1]]) for x in order]]
 
 
-@pads_function("householder_product")
-def householder_product(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("householder_product")
+def householder_product(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Reflections with `tau` 0 are the identity."""
     a, taus = _with_zeros(padder, operands[0]), padder.zeros(operands[1], [operands[1].ndim - 1])
     return [padder.live(hlo.householder_product(a.tensor, taus.tensor), a.dims)]
 
 
-@pads_function("eigh")
-def eigh(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("eigh")
+def eigh(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The padding's eigenvalues are twice a bound of the live ones."""
     a = _square(padder, operands[0])
     filled = a.tensor
@@ -126,18 +126,18 @@ def eigh(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
     return [padder.live(vectors, a.dims), padder.live(values, a.dims[:-1])]
 
 
-@pads_function("singular_values")
-def singular_values(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("singular_values")
+def singular_values(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The padding's are 0, the least."""
     a = _with_zeros(padder, operands[0])
     return [padder.live(hlo.singular_values(a.tensor), _shorter(a))]
 
 
-@pads_function("svd", "svd_complete")
-def svd(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("svd", "svd_complete")
+def svd(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The values' vectors, cut to the live block and orthonormal there; a complete set has others beside them."""
     a = _with_zeros(padder, operands[0])
-    dims, complete = _shorter(a), name == "svd_complete"
+    dims, complete = _shorter(a), padder.implements(operation) == "svd_complete"
     if not _pads_matrix(a):
         rows, columns = (a.dims[axis] if complete else dims[-1] for axis in (-2, -1))
         shapes = [*a.dims[:-1], rows], dims, [*dims[:-1], columns, a.dims[-1]]
@@ -164,10 +164,10 @@ def _orthonormal(padder: Padder, x: Live, *, complete: bool) -> Live:
     return padder.live(turned, [*x.dims[:-1], x.dims[-2]] if complete else x.dims)
 
 
-@pads_function("eig", "schur")
-def spectral(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
+@pads("eig", "schur")
+def spectral(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Of matrices that are not padded: LAPACK finds eigenvalues in no order that padding leaves alone."""
-    a = operands[0]
+    a, name = operands[0], padder.implements(operation)
     if _pads_matrix(a):
         padder.refuse(f"the order in which {name} finds eigenvalues depends on the padding", *a.dims[-2:])
     if name == "schur":

@@ -1,4 +1,4 @@
-"""What the walk carries: values of the padded program, the builder that makes them, and ranges of loops' counters.
+"""What the walk carries: values of the padded program, the builder that makes them, and integers as sizes.
 
 The *live box* is `[0, live)` along every axis. Inside it a tensor equals the value of the exact program; what lies
 outside is padding, of which a fact is known per axis: it holds for the elements whose index along that axis is not
@@ -14,15 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import dims as dimension
-from ...analysis.loops import counter_of
+from ...analysis.live_sizes import Element, LiveSizes
 from ...builder import Builder, Tensor
 from ...builder.core import SizeSource
 from ...builder.types import BOOL, Attributes, DType, Sizes
 from ...constraints import Constraints
 from ...dims import Dim
 from ...ir.bindings import ir
-from ...ir.refused import Refused
-from ...ir.values import attributes_of, constant
+from ...ir.values import attributes_of
 from .facts import Fact
 
 Dims: TypeAlias = "tuple[Dim, ...]"
@@ -95,52 +94,16 @@ class LiveBuilder(Builder):
         """An attribute from its text, or the attribute itself."""
         return super().attribute(text) if isinstance(text, str) else text
 
-    def copy(
-        self,
-        operation: ir.Operation,
-        operands: Sequence[Tensor],
-        dims: Dims,
-        dtype: DType,
-        key: Any,
-        added: Attributes = (),
-    ) -> Tensor:
-        """An op with a region that uses nothing from outside, on other operands; made once.
-
-        Args:
-            operation: what is copied.
-            operands: the new operands.
-            dims: shape of the result.
-            dtype: dtype of the result.
-            key: says what the region does.
-            added: attributes that the operation does not have.
-        """
-        attributes = attributes_of_op(operation) + added
-        found_key = (operation.name, dims, dtype, attributes, key, *[self._uid(x) for x in operands])
-        found = self._find(found_key)
-        if found is None:
-            copy = operation.clone(ip=self.insertion_point)
-            places = copy.operands
-            for place, x in enumerate(operands):
-                places[place] = x.value
-            result = copy.results[0]
-            result.set_type(self.tensor_type(dims, dtype))
-            for name, value in added:
-                copy.attributes[name] = self.attribute(value)
-            found = self._frame.scopes[-1].table[found_key] = Tensor(self, result, dims, dtype)
-        return found
-
-    def anew(
+    def again(
         self, operation: ir.Operation, operands: Sequence[Tensor], types: Sequence[tuple[Dims, DType]]
     ) -> list[Tensor]:
-        """An op with the attributes of another, on other operands; two of those with equal operands are not one."""
-        made = ir.Operation.create(
-            operation.name,
-            results=[self.tensor_type(*type_) for type_ in types],
-            operands=[x.value for x in operands],
-            attributes=attributes_of(operation.attributes),
-            loc=operation.location,
-            ip=self.insertion_point,
-        )
+        """An op of the source module on other operands; two of them with equal operands are not one."""
+        made = operation.clone(ip=self.insertion_point)
+        places = made.operands
+        for place, x in enumerate(operands):
+            places[place] = x.value
+        for value, type_ in zip(made.results, types, strict=True):
+            value.set_type(self.tensor_type(*type_))
         return [Tensor(self, value, *type_) for value, type_ in zip(made.results, types, strict=True)]
 
     def checkpoint(self) -> Callable[[], None]:
@@ -186,72 +149,14 @@ def attributes_of_op(operation: ir.Operation) -> Attributes:
     return found
 
 
-# ---- ranges: an index that is computed from a loop's counter is in range without a clamp ----------------------------
+class KnownSizes(LiveSizes):
+    """Integers of the source module, as far as the walk knows them as sizes."""
 
+    def __init__(self, env: Mapping[ir.Value, Live], intervals: Mapping[str, Interval]) -> None:
+        super().__init__(intervals=intervals)
+        self._env = env
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The least and the greatest value of an integer scalar."""
-
-    low: Dim
-    high: Dim
-
-    def within(self, interval: Callable[[Dim], Interval], room: Dim) -> bool:
-        """Whether all of it is in `[0, room]`, by the least and the greatest value of dimensions."""
-        least, rest = interval(self.low)[0], interval(room - self.high)[0]
-        return least is not None and least >= 0 and rest is not None and rest >= 0
-
-
-def counter(env: Mapping[ir.Value, Live], operation: ir.Operation) -> tuple[int, Range] | None:
-    """Which carry of a `while` is its counter, and its range in the body; `env` has the values outside of it."""
-
-    def dim(value: ir.Value) -> Dim | None:
-        known, number = env.get(value), constant(value)
-        if known is None and number is not None and number.size == 1 and number.dtype.kind in "iu":
-            return int(number.reshape(()))
-        return None if known is None or known.dims else _size(known.tensor)
-
-    try:
-        found = counter_of(operation, dim)
-    except Refused:
-        return None
-    if found.direction != "LT" or found.step < 1:
-        return None
-    return found.carry, Range(found.start, found.limit - 1)
-
-
-def propagate(
-    ranges: dict[int, Range],
-    exact: Callable[[tuple[Dim, Dim], DType], bool],
-    name: str,
-    operands: Sequence[Tensor],
-    result: Tensor,
-) -> None:
-    """Records the range of a scalar that is computed from one that has a range.
-
-    Args:
-        ranges: what is known, by uid.
-        exact: whether values of a dtype are what their sizes say.
-        name: the op's name.
-        operands: the op's operands.
-        result: its result.
-    """
-    found = [ranges.get(x.uid) for x in operands]
-    known: Range | None = None
-    if name == "stablehlo.convert":
-        known = found[0]
-    elif name in ("stablehlo.add", "stablehlo.subtract"):
-        (a, b), (left, right) = found, map(_size, operands)
-        sign = 1 if name == "stablehlo.add" else -1
-        if a is not None and right is not None:
-            known = Range(a.low + sign * right, a.high + sign * right)
-        elif b is not None and left is not None:
-            low, high = (b.low, b.high) if sign == 1 else (b.high, b.low)
-            known = Range(left + sign * low, left + sign * high)
-    if known is not None and exact((known.low, known.high), result.dtype):
-        ranges[result.uid] = known
-
-
-def _size(tensor: Tensor) -> Dim | None:
-    sizes = tensor.sizes
-    return None if isinstance(sizes, tuple) else sizes
+    def _given(self, element: Element) -> Dim | None:
+        value, place = element
+        sizes = self._env[value].tensor.sizes if value in self._env else None
+        return sizes[place] if isinstance(sizes, tuple) else sizes

@@ -17,6 +17,7 @@ Decisions to know:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -24,6 +25,7 @@ import numpy as np
 
 from ... import builder as hlo
 from ... import dims as dimension
+from ...analysis.loops import Loop
 from ...builder import Tensor
 from ...builder.core import SizeSource
 from ...builder.types import INT32, INT64, Attributes, DType
@@ -31,20 +33,21 @@ from ...constraints import DimMismatch
 from ...dims import Dim, parse
 from ...errors import PaddingError
 from ...ir.bindings import ir
-from ...ir.kinds import EFFECTS
-from ...ir.values import location_text, numpy_dtype, symbol_of
-from ...signature import LIVE
+from ...ir.functions import IMPLEMENTS
+from ...ir.refused import Refused
+from ...ir.values import ancestors, attributes_of, location_text, numpy_dtype, symbol_of
+from ...signature import LIVE, Argument, Signature
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Dims, Interval, Live, LiveBuilder, Range, attributes_of_op
-from .why import MASKED, NO_MASK, Said, holds
+from .live import Dims, Interval, KnownSizes, Live, LiveBuilder
+from .why import Action, asked
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
 
 
 def pads(*names: str) -> Callable[[Rule], Rule]:
-    """Registers the rule for ops of the given full names."""
+    """Registers the rule for ops of the given full names, targets of custom calls, or what functions implement."""
 
     def register(rule: Rule) -> Rule:
         for name in names:
@@ -53,32 +56,6 @@ def pads(*names: str) -> Callable[[Rule], Rule]:
         return rule
 
     return register
-
-
-@dataclass(frozen=True)
-class Action:
-    """Something that the pass did at an op, for reports.
-
-    Attributes:
-        kind: "mask", "extend", "shift", "compact", "clamp", ...
-        op: name of the op that needed it.
-        location: the op's location.
-        dim: the live size concerned.
-        detail: what it was done with, e.g. the value that a mask fills in.
-        why: of a mask, what was there before; where the padder explains.
-    """
-
-    kind: str
-    op: str
-    location: ir.Location
-    dim: str
-    detail: str = ""
-    why: str = ""
-
-    @property
-    def where(self) -> str:
-        """The op's location in words, usually the graph's variable."""
-        return location_text(self.location)
 
 
 @dataclass
@@ -96,32 +73,30 @@ class Padder:
     Attributes:
         source: the `?` module; it is not changed.
         builder: builds the static module, in the same context.
+        signature: the module's.
         bounds: what the caller gave, root name to bound.
-        count_names: the sizes from data that the whole function knows.
-        signed: the roots that are arguments' values.
+        explaining: whether `actions` are recorded.
+        arguments: those of the padded module: the module's own, then the live sizes.
         actions: what was done where.
         env: source value -> its live value.
         counts: the values of sizes from data, by name.
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
-        ranges: of a loop's counter and what is computed from it, by uid.
-        explaining: whether reports are to say why.
-        said: then, what was done at each op, and why, or why not.
+        loops: what is known of the steps of loops that are walked.
     """
 
     source: ir.Module
     builder: LiveBuilder
+    signature: Signature
     bounds: Mapping[str, int]
-    count_names: frozenset[str] = frozenset()
-    signed: frozenset[str] = frozenset()
+    explaining: bool = False
+    arguments: list[Argument] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     env: dict[ir.Value, Live] = field(default_factory=dict)
     counts: dict[str, Tensor] = field(default_factory=dict)
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
-    ranges: dict[int, Range] = field(default_factory=dict)
-    explaining: bool = False
-    said: list[Said] = field(default_factory=list)
+    loops: dict[ir.Operation, Loop] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._functions = {
@@ -129,6 +104,8 @@ class Padder:
             for op in self.source.body.operations
             if op.operation.name == "func.func"
         }
+        self._count_names = {count.name for count in self.signature.counts}
+        self._signed = {root.name for root in self.signature.roots if root.kind == "value"}
         self._sizes: dict[Dim, int] = {}
         self._dims: dict[Dim, Dim] = {}
         self._written: dict[Dims, Dims] = {}
@@ -192,7 +169,7 @@ class Padder:
             return only(
                 dimension.rebuild(
                     dim,
-                    lambda name: only(dimension.symbol(name, signed=name in self.signed)),
+                    lambda name: only(dimension.symbol(name, signed=name in self._signed)),
                     floordiv=lambda a, b: only(a // b),
                     mod=lambda a, b: only(a % b),
                     minimum=least,
@@ -277,13 +254,30 @@ class Padder:
         builder.intervals[name] = (0, limit)
         self.refresh()
         builder.add_root(SizeSource(name, least, None, data=True))
-        if name in self.count_names:
+        if name in self._count_names:
             self.counts[name] = hlo.convert(count, INT64)
         return builder.size(self.dim(dimension.symbol(name)))
 
     def parse_dim(self, text: str) -> Dim:
         """A dimension from its text."""
         return self.dim(parse(text, signed={name for name, root in self.builder.roots.items() if root.is_value}))
+
+    def enter(self, loop: ir.Operation) -> None:
+        """Finds out how often a `stablehlo.while` turns, here: a function is walked for each call of it."""
+        self.loops.pop(loop, None)
+        with suppress(Refused):
+            self.loops[loop] = Loop.of(loop, KnownSizes(self.env, self.builder.intervals))
+
+    def within(self, value: ir.Value, room: Dim) -> bool:
+        """Whether an index that a loop's body computes is at least 0 and at most `room` in all steps."""
+        around = ancestors(self.operation) if self.operation is not None else ()
+        loop = next((found for op in around if (found := self.loops.get(op)) and found.inside(value)), None)
+        place = None if loop is None else loop.affine(value)
+        if loop is None or place is None:
+            return False
+        least, greatest = place.bounds(loop.trip_count)
+        ends = [self.interval(self.dim(end))[0] for end in (least, room - greatest)]
+        return all(end is not None and end >= 0 for end in ends)
 
     # ---- refusals and reports ---------------------------------------------------------------------------------------
 
@@ -301,30 +295,16 @@ class Padder:
         names = frozenset().union(*(dimension.roots(dim) for dim in dims)) if dims else frozenset()
         raise PaddingError(f"pad: {self.where} cannot be padded: {reason}", names)
 
-    def note(self, kind: str, dim: Dim, detail: str = "", why: str = "") -> None:
-        """Records an action for reports."""
-        operation = self.operation
-        if operation is not None:
-            self.actions.append(Action(kind, operation.name, operation.location, str(dim), detail, why))
-            if self.explaining and not why:
-                self.said.append(Said(operation, f"{kind} {dim} {detail}".rstrip()))
+    def note(self, kind: str, dim: Dim, detail: str = "") -> None:
+        """Records that something was done at the current op, where reports are to say so."""
+        if self.explaining and self.operation is not None:
+            line = f"{kind} {dim} {detail}".rstrip()
+            self.actions.append(Action(self.operation, kind, str(dim), detail, "", line))
 
     def asked(self, x: Live, axis: int, value: Any = None) -> None:
-        """Records that the current op needs something in the padding of an axis.
-
-        Args:
-            x: an operand, or what was made of one.
-            axis: the axis.
-            value: what a mask fills in; None where the padding is good as it is.
-        """
-        op, held = self.operation, ""
-        if op is not None and self.explaining:
-            source = next((v for v in op.operands if v in self.env and self.env[v].tensor is x.tensor), None)
-            held = "" if value is None else holds(self.env, source, x, axis)
-            done = NO_MASK if value is None else f"{MASKED}with {value}"
-            self.said.append(Said(op, done, x, axis, source, held))
-        if value is not None:
-            self.note("mask", x.dims[axis], f"with {value}", held)
+        """The same of what the current op needs in the padding of `x`: None where it is good as it is."""
+        if self.explaining and self.operation is not None:
+            self.actions.append(asked(self.env, self.operation, x, axis, value))
 
     # ---- values -----------------------------------------------------------------------------------------------------
 
@@ -511,6 +491,11 @@ class Padder:
         """Walks the body of a function."""
         return self.block(self._functions[symbol].regions[0].blocks[0], arguments)
 
+    def implements(self, call: ir.Operation) -> str:
+        """What the private function that is called implements; "" where nothing says so."""
+        attributes = attributes_of(self.function(ir.FlatSymbolRefAttr(call.attributes["callee"]).value).attributes)
+        return ir.StringAttr(attributes[IMPLEMENTS]).value if IMPLEMENTS in attributes else ""
+
     def function(self, symbol: str) -> ir.Operation:
         """A function of the source module."""
         return self._functions[symbol]
@@ -545,33 +530,6 @@ class Padder:
         return self.static(operation, operands)
 
     def static(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
-        """The op as it is, on operands without padding."""
-        if len(operation.regions):
-            return self._static_regions(operation, operands)
+        """The op as it is, on operands without padding; its regions use nothing from outside."""
         types: list[Any] = [self.type_of(result) for result in operation.results]
-        tensors = [x.tensor for x in operands]
-        if len(types) == 1 and operation.name not in EFFECTS:
-            [(shape, dtype)] = types
-            return [self.live(self.builder.op(operation.name, tensors, shape, dtype, attributes_of_op(operation)))]
-        return [self.live(tensor) for tensor in self.builder.anew(operation, tensors, types)]
-
-    def _static_regions(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
-        types = [self.type_of(result) for result in operation.results]
-        regions = []
-        for region in operation.regions:
-            block = region.blocks[0]
-            arguments = [self.type_of(value) for value in block.arguments]
-            known = [
-                Live(Tensor(self.builder, None, *argument), argument[0], (None,) * len(argument[0]), UNKNOWN)  # type: ignore[arg-type]
-                for argument in arguments
-            ]
-            regions.append((arguments, self.region(block, known)))
-        attributes = attributes_of_op(operation)
-        tensors = self.builder.region_op(
-            operation.name,
-            [x.tensor for x in operands],
-            types,  # type: ignore[arg-type]
-            regions,  # type: ignore[arg-type]
-            attributes,
-        )
-        return [self.live(tensor) for tensor in tensors]
+        return [self.live(tensor) for tensor in self.builder.again(operation, [x.tensor for x in operands], types)]

@@ -55,7 +55,15 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
             x = padder.fill(x, padded, value, accept=accept)
         shape = tuple(x.shape[axis] for axis in kept)
         counted = padder.counted(x, axes)
-        tensor = padder.builder.copy(operation, [x.tensor, init.tensor], shape, x.dtype, monoid, counted)
+        scalars = [((), x.dtype)] * 2
+        (tensor,) = padder.builder.region_op(
+            operation.name,
+            [x.tensor, init.tensor],
+            [(shape, x.dtype)],
+            [(scalars, padder.scalar_region(block))],
+            attributes_of_op(operation) + counted,
+            key=monoid,
+        )
         known = [_reduced(monoid, x.pads[axis], init.whole, x.dtype) for axis in kept]
         return [padder.make(tensor, [x.dims[axis] for axis in kept], known)]
     body = padder.scalar_region(block)
@@ -255,5 +263,5 @@ def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list
     if x.shape[axis] < k:
         padder.refuse(f"{k} elements are wanted of at most {x.shape[axis]}", x.dims[axis])
     shape = (*x.shape[:axis], k)
-    tensors = padder.builder.anew(operation, [x.tensor], [(shape, x.dtype), (shape, INT32)])
+    tensors = padder.builder.again(operation, [x.tensor], [(shape, x.dtype), (shape, INT32)])
     return [padder.live(tensor, (*x.dims[:axis], k)) for tensor in tensors]

@@ -23,36 +23,36 @@ from .live import Live
 
 Env = Mapping[ir.Value, Live]
 
-NO_MASK, MASKED = "needs no mask", "was masked "  # what was done with padding; what it was masked with follows
-
 
 @dataclass(frozen=True)
-class Said:
-    """What was done at an op, or needed not be done.
+class Action:
+    """Something that was done with padding at an op, or that needed not be done.
 
     Attributes:
         op: the op.
-        done: what was done.
-        live: the operand concerned, if it is one's padding.
-        axis: along which axis.
-        source: that operand in the source module, where it is still itself.
-        held: what it held, where the walk has said it.
+        kind: "mask", "extend", "shift", "compact", "clamp", ...; "" where nothing needed be done.
+        dim: the live size concerned.
+        detail: what it was done with, e.g. the value that a mask fills in.
+        why: of a mask, what was there before.
+        line: all of it in words.
     """
 
     op: ir.Operation
-    done: str
-    live: Live | None = None
-    axis: int = 0
-    source: ir.Value | None = None
-    held: str = ""
+    kind: str
+    dim: str
+    detail: str
+    why: str
+    line: str
 
-    def line(self, env: Env) -> str:
-        """In words."""
-        if self.live is None:
-            return self.done
-        name = "an operand" if self.source is None else f"operand {_name(self.source)}"
-        held = self.held or holds(env, self.source, self.live, self.axis)
-        return f"{name} {self.done} {_where(self.live, self.axis)}: {held}"
+
+def asked(env: Env, op: ir.Operation, live: Live, axis: int, value: object) -> Action:
+    """That an op needs something in the padding of an operand, which a mask fills in; or None, where it is there."""
+    source = next((x for x in op.operands if x in env and env[x].tensor is live.tensor), None)
+    held = holds(env, source, live, axis)
+    name = "an operand" if source is None else f"operand {_name(source)}"
+    done = "needs no mask" if value is None else f"was masked with {value}"
+    line = f"{name} {done} {_where(live, axis)}: {held}"
+    return Action(op, "" if value is None else "mask", str(live.dims[axis]), f"with {value}", held, line)
 
 
 def holds(env: Env, value: ir.Value | None, live: Live, axis: int) -> str:
@@ -61,15 +61,15 @@ def holds(env: Env, value: ir.Value | None, live: Live, axis: int) -> str:
     return f"its padding is {fact}" + ("" if value is None else f", because {_reason(env, value, axis, fact)}")
 
 
-def tell(report: Report, env: Env, said: Sequence[Said]) -> None:
-    """Writes what was said, and what each value's padding is, into a pass's report, in the order of the walk."""
-    by_op: dict[ir.Operation, list[Said]] = {}
-    for each in said:
-        by_op.setdefault(each.op, []).append(each)
+def tell(report: Report, env: Env, actions: Sequence[Action]) -> None:
+    """Writes what was done, and what each value's padding is, into a pass's report, in the order of the walk."""
+    by_op: dict[ir.Operation, list[Action]] = {}
+    for action in actions:
+        by_op.setdefault(action.op, []).append(action)
     for value, live in env.items():
         op = owner(value)
-        for each in by_op.pop(op, ()) if op is not None else ():
-            report.applied(op or "", result=each.line(env))
+        for action in by_op.pop(op, ()) if op is not None else ():
+            report.applied(action.op, result=action.line)
         for axis in live.padded:
             line = holds(env, value, live, axis).replace("padding", f"padding {_where(live, axis)}", 1)
             report.applied(op or f"{_name(value)} : {value.type}", result=line)

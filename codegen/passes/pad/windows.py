@@ -17,7 +17,6 @@ from ...ir.bindings import ir
 from ...ir.dynamic_calls import fft_kind, of_fft
 from ...ir.kinds import identity, monoid_of
 from ...ir.values import attributes_of, convolution_numbers, integers
-from .control import pads_custom_call
 from .live import Dims, Live, attributes_of_op
 from .padder import Padder, pads
 from .shape import result_dims
@@ -62,7 +61,7 @@ def reduce_window(padder: Padder, operation: ir.Operation, operands: list[Live])
     )
 
 
-@pads_custom_call("stablehlo.dynamic_reduce_window")
+@pads("stablehlo.dynamic_reduce_window")
 def dynamic_reduce_window(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """As `reduce_window`, with a window that is a size: cumulative ops."""
     *arrays, window, strides, base, dilations, padding = operands
@@ -345,7 +344,7 @@ def fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[L
     return [_transformed(padder, operands[0], kind, lengths)]
 
 
-@pads_custom_call("hlograph.fft")
+@pads("hlograph.fft")
 def open_fft(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """A transform whose lengths are sizes: where they are known now it is `stablehlo.fft`."""
     x = operands[0]
