@@ -31,10 +31,9 @@ from ...ir.modules import refusals, replace_body
 from ...ir.values import location_text, main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
-from . import control, elementwise, facts, indexing, linalg, reduce, shape, slices, windows
-from .live import Live, LiveBuilder, LiveSize
+from . import combining, control, elementwise, facts, indexed, moving, windows
+from .live import Live, LiveBuilder, LiveSize, tell
 from .padder import RULES, Padder, Pending
-from .why import tell
 
 LARGEST = 2**31 - 1
 
@@ -203,6 +202,6 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
     return results
 
 
-RULE_FILES = (control, elementwise, indexing, linalg, reduce, shape, slices, windows)
+RULE_FILES = (combining, control, elementwise, indexed, moving, windows)
 
 __all__ = ["RULES", "pad", "prepare", "run", "walk"]

@@ -12,8 +12,8 @@ from ...ir.host_calls import TARGET, name_of
 from ...ir.values import attributes_of, call_target
 from . import facts
 from .live import Live
+from .moving import result_dims
 from .padder import RULES, Padder, Pending, pads
-from .shape import result_dims
 
 
 @pads("func.call")

@@ -39,8 +39,7 @@ from ...ir.values import ancestors, attributes_of, location_text, numpy_dtype, s
 from ...signature import LIVE, Argument, Signature
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Dims, Interval, KnownSizes, Live, LiveBuilder
-from .why import Action, asked
+from .live import Action, Dims, Interval, KnownSizes, Live, LiveBuilder, asked
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}

@@ -18,9 +18,8 @@ from ...ir.dynamic_calls import fft_kind, of_fft
 from ...ir.kinds import identity, monoid_of
 from ...ir.values import attributes_of, convolution_numbers, integers
 from .live import Dims, Live, attributes_of_op
+from .moving import pad_axis, result_dims
 from .padder import Padder, pads
-from .shape import result_dims
-from .slices import pad_axis
 
 
 def _array_or(operation: ir.Operation, name: str, default: Sequence[int]) -> Sequence[int]:

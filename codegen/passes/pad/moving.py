@@ -1,4 +1,4 @@
-"""Padding rules: sizes, indices, broadcasts, transposes, concatenations, reshapes."""
+"""Padding rules: sizes and counts, and elements at places that attributes say: broadcasts, reshapes, slices, pads."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...builder.shape import product
+from ...builder.shape import product, slice_axes
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.values import integers
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Dims, Live
+from .live import Dims, Live, put
 from .padder import Padder, pads
 
 
@@ -109,35 +109,30 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     total: Dim = 0
     for length in lengths:
         total = total + length
-    dims = [total if i == axis else dim for i, dim in enumerate(parts[0].dims)]
-    known_pads = [
-        facts.join_all([x.pad(i) for x in parts]) if parts[0].pads[i] is not None or i == axis else None
-        for i in range(first.ndim)
-    ]
+    dims = put(parts[0].dims, axis, total)
+    known = [facts.join_all([x.pad(i) for x in parts]) for i in range(first.ndim)]
     whole = facts.join_all([x.whole for x in parts])
     if all(type(length) is int for length in lengths[:-1]):
         tensor = hlo.concatenate([x.tensor for x in parts], axis)
-        result = padder.make(
-            tensor, dims, [parts[-1].pads[axis] if i == axis else f for i, f in enumerate(known_pads)], whole
-        )
+        result = padder.make(tensor, dims, put(known, axis, parts[-1].pad(axis)), whole)
         return [padder.fit(result, result.dims)]
     padder.note("shift", padder.dim(total), "joined at live offsets")
     room = sum(x.shape[axis] for x in parts)
-    fill = known_pads[axis].value if isinstance(known_pads[axis], facts.Constant) else None  # type: ignore[union-attr]
-    result = padder.resize(parts[0], axis, room, fill)
+    fill, filler = _filling(known[axis], first.dtype)
+    tensor = padder.resize(parts[0], axis, room, fill).tensor
     offset: Dim = parts[0].dims[axis]
-    zero = padder.index_constant(0)
-    tensor = result.tensor
+    zeros = [padder.index_constant(0)] * first.ndim
     for x in parts[1:]:
-        starts = [padder.builder.size(padder.dim(offset)) if i == axis else zero for i in range(x.ndim)]
-        tensor = hlo.dynamic_update_slice(tensor, x.tensor, starts)
+        tensor = hlo.dynamic_update_slice(tensor, x.tensor, put(zeros, axis, padder.builder.size(padder.dim(offset))))
         offset = offset + x.dims[axis]
-    if not isinstance(known_pads[axis], facts.Constant):
-        known_pads[axis] = facts.join(known_pads[axis] or UNKNOWN, facts.constant(0, first.dtype))
-    filler = facts.constant(0 if fill is None else fill, first.dtype)
-    known_pads = [f if f is None or i == axis else facts.join(f, filler) for i, f in enumerate(known_pads)]
-    joined = padder.make(tensor, dims, known_pads, facts.join(whole, filler))
+    joined = padder.make(tensor, dims, [facts.join(fact, filler) for fact in known], facts.join(whole, filler))
     return [padder.fit(joined, joined.dims)]
+
+
+def _filling(fact: Fact, dtype: np.dtype[Any]) -> tuple[Any, Fact]:
+    """What goes on with padding: the same where it is a constant, else 0; as a value (None for 0) and as a fact."""
+    value = fact.value if isinstance(fact, facts.Constant) else None
+    return value, facts.constant(0 if value is None else value, dtype)
 
 
 # ---- reshapes -------------------------------------------------------------------------------------------------------
@@ -234,28 +229,15 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
     if not minor_padded:
         # Live elements come first, before and after: the padding is the tail of the row-major order.
         size, wanted = math.prod(x.shape[start:stop]), math.prod(shape)
-        tail: Fact = facts.join_all(
-            [x.pad(axis) for axis in range(start, stop) if x.pads[axis] is not None] or [x.whole]
-        )
+        tail = facts.join_all([x.pad(axis) for axis in range(start, stop) if x.pads[axis] is not None] or [x.whole])
+        merged = x.tensor
         if size != wanted:
-            flat = hlo.reshape(x.tensor, (*x.shape[:start], size, *x.shape[stop:]))
-            fill = tail.value if isinstance(tail, facts.Constant) else None
-            axes = (None,) * start + (tail,) + (None,) * (x.ndim - stop)
-            flat_live = Live(flat, flat.dims, axes, x.whole)
-            flat_live = padder.resize(flat_live, start, wanted, fill)
-            tail = (
-                tail
-                if isinstance(tail, facts.Constant) or size > wanted
-                else facts.join(tail, facts.constant(0, x.dtype))
-            )
-            tensor, whole = hlo.reshape(flat_live.tensor, kept), flat_live.whole
-            others = [
-                f if f is None else facts.join(f, facts.constant(0 if fill is None else fill, x.dtype)) for f in x.pads
-            ]
-        else:
-            tensor, whole, others = hlo.reshape(x.tensor, kept), x.whole, list(x.pads)
-        known = [*others[:start], *[tail] * len(new), *others[stop:]]
-        return padder.make(tensor, dims, known, whole)
+            merged = hlo.reshape(x.tensor, (*x.shape[:start], size, *x.shape[stop:]))
+        joined = Live(merged, merged.dims, (*x.pads[:start], tail, *x.pads[stop:]), x.whole)
+        if size != wanted:
+            joined = padder.resize(joined, start, wanted, _filling(tail, x.dtype)[0])
+        known = [*joined.pads[:start], *[joined.pads[start]] * len(new), *joined.pads[start + 1 :]]
+        return padder.make(hlo.reshape(joined.tensor, kept), dims, known, joined.whole)
     padder.note("compact", product(new), f"[{', '.join(map(str, old))}] to [{', '.join(map(str, new))}]")
     flat = hlo.reshape(x.tensor, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))
     if math.prod(flat.dims) == 0 or math.prod(kept) == 0:
@@ -290,3 +272,200 @@ def _places(padder: Padder, new: Dims, shape: tuple[int, ...], old: Dims, old_sh
         weight *= old_shape[axis]
     result = result if result is not None else hlo.broadcast_in_dim(padder.index_constant(0), shape, ())
     return hlo.clamp(padder.index_constant(0), result, padder.index_constant(max(weight - 1, 0)))
+
+
+# ---- slices and pads: elements taken from, or put among, the live ones along an axis ---------------------------------
+
+
+@pads("stablehlo.slice")
+def slice_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Static bounds: what is cut off a padded axis is live, so that the rest has no padding."""
+    x = operands[0]
+    starts, limits, strides = (integers(operation, name) for name in ("start_indices", "limit_indices", "strides"))
+    if not x.padded:
+        tensor = hlo.slice(x.tensor, starts, limits, strides)
+        return [Live(tensor, tensor.dims, (None,) * x.ndim, x.whole)]
+    return [_sliced(padder, x, starts, limits, strides)]
+
+
+@pads("stablehlo.real_dynamic_slice")
+def real_dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Bounds are sizes: a window at a live start, in a tensor that is long enough for it."""
+    x = operands[0]
+    source, lengths = padder.sums.get(operands[2].tensor.uid, (None, ()))
+    if (
+        source is not None
+        and source == operands[1].tensor.uid
+        and padder.sizes_of(operands[3], "the stride") == (1,) * x.ndim
+    ):
+        return [_cut(padder, x, operands[1].tensor, lengths)]
+    starts, limits, strides = (
+        padder.sizes_of(part, f"the slice's {what}")
+        for part, what in zip(operands[1:], ("start", "limit", "stride"), strict=True)
+    )
+    return [_sliced(padder, x, starts, limits, strides)]
+
+
+def _sliced(padder: Padder, x: Live, starts: Sequence[Dim], limits: Sequence[Dim], strides: Sequence[Dim]) -> Live:
+    for axis, (start, limit, stride) in enumerate(zip(starts, limits, strides, strict=True)):
+        start, limit = padder.dim(start), padder.dim(limit)
+        if start == 0 and stride == 1 and limit == x.dims[axis]:
+            continue
+        padder.demand(x.dims[axis], limit, "the end of a slice")
+        padder.demand(start, 0, "the start of a slice")
+        padder.demand(limit, start, "the length of a slice")
+        if type(stride) is not int:
+            x = _strided(padder, x, axis, start, limit, stride)
+            continue
+        length = padder.dim((limit - start + stride - 1) // stride)
+        size = padder.bound(length)
+        span = max((size - 1) * stride + 1, 0)
+        if start != 0 and type(x.dims[axis]) is not int:
+            padder.note("shift", x.dims[axis], f"slice from {start}")
+        x = window(padder, x, axis, start, limit - start, span)
+        tensor = x.tensor
+        if stride != 1:
+            tensor = hlo.slice(tensor, [0] * x.ndim, list(x.shape), put([1] * x.ndim, axis, stride))
+        x = padder.make(tensor, put(x.dims, axis, length), x.pads, x.whole)
+    return x
+
+
+def _cut(padder: Padder, x: Live, starts: Tensor, lengths: Dims) -> Live:
+    """A window of the given live sizes, whose start is computed from data."""
+    places: list[Tensor] = []
+    lengths = tuple(map(padder.dim, lengths))
+    for axis, length in enumerate(lengths):
+        room = padder.dim(x.dims[axis] - length)
+        start = hlo.convert(hlo.reshape(hlo.slice(starts, [axis], [axis + 1]), ()), np.int64)
+        places.append(hlo.clamp(padder.index_constant(0), start, padder.builder.size(room)))
+        padder.note("clamp", padder.dim(x.dims[axis]), "start of a slice")
+        x = padder.roomy(x, axis, room, padder.bound(length))
+    tensor = hlo.dynamic_slice(x.tensor, places, padder.static_shape(lengths))
+    known = [x.pads[axis] if length == x.dims[axis] else None for axis, length in enumerate(lengths)]
+    return padder.make(tensor, lengths, known, x.whole)
+
+
+def _strided(padder: Padder, x: Live, axis: int, start: Dim, limit: Dim, stride: Dim) -> Live:
+    """A slice whose stride is a size of the program: by index."""
+    length = padder.dim((limit - start + stride - 1) // stride)
+    size = padder.bound(length)
+    builder = padder.builder
+    places = hlo.multiply(
+        hlo.iota(builder, (size,), 0, np.dtype(np.int64)), hlo.broadcast_in_dim(builder.size(stride), (size,), ())
+    )
+    places = hlo.add(places, hlo.broadcast_in_dim(builder.size(start), (size,), ()))
+    places = hlo.clamp(padder.index_constant(0), places, padder.index_constant(max(x.shape[axis] - 1, 0)))
+    tensor = hlo.take(x.tensor, places, axis)
+    return padder.make(tensor, put(x.dims, axis, length), put(x.pads, axis, None), x.whole)
+
+
+@pads("stablehlo.reverse")
+def reverse(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """Reversed along a padded axis the live elements stand at the end: they are shifted back."""
+    x = operands[0]
+    axes = integers(operation, "dimensions")
+    tensor = hlo.reverse(x.tensor, axes)
+    result = Live(tensor, x.dims, x.pads, x.whole)
+    for axis in axes:
+        if type(x.dims[axis]) is not int:
+            padder.note("shift", x.dims[axis], "reversed elements, to the front")
+            size = x.shape[axis]
+            result = window(padder, result, axis, size - x.dims[axis], x.dims[axis], size)
+    return [result]
+
+
+def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: int) -> Live:
+    """Elements `start, start + 1, ...` of the static tensor along an axis: `length` live ones in `size` places.
+
+    The elements behind the tensor's end read as 0.
+    """
+    start, length = padder.dim(start), padder.dim(length)
+    grown = padder.roomy(x, axis, start, size)
+    if type(start) is int:
+        tensor = slice_axes(grown.tensor, {axis: (start, size, 1)})
+    else:
+        zero = padder.index_constant(0)
+        begin = hlo.clamp(zero, padder.builder.size(start), padder.index_constant(padder.interval(start)[1] or 0))
+        tensor = hlo.dynamic_slice(grown.tensor, put([zero] * x.ndim, axis, begin), put(x.shape, axis, size))
+    # What follows the live part is padding only if the window reaches to the end of the live elements.
+    if padder.dim(start + length) == x.dims[axis]:
+        tail = facts.join(x.pad(axis), facts.constant(0, x.dtype)) if grown is not x else x.pad(axis)
+    elif padder.dim(start + length) == x.shape[axis]:
+        tail = facts.constant(0, x.dtype)
+    else:
+        tail = grown.whole
+    return padder.make(tensor, put(x.dims, axis, length), put(grown.pads, axis, tail), grown.whole)
+
+
+# ---- pad -------------------------------------------------------------------------------------------------------------
+
+
+@pads("stablehlo.pad")
+def pad_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """The padding holds the pad value first; then it is more of the same."""
+    amounts = [integers(operation, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    return [_padded(padder, operands[0], operands[1], *amounts)]
+
+
+@pads("stablehlo.dynamic_pad")
+def dynamic_pad(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
+    """As `pad`, with amounts that are sizes."""
+    low, high, interior = (padder.sizes_of(part, "the amount of padding") for part in operands[2:])
+    return [_padded(padder, operands[0], operands[1], low, high, interior)]
+
+
+def _padded(
+    padder: Padder, x: Live, value: Live, low: Sequence[Dim], high: Sequence[Dim], interior: Sequence[Dim]
+) -> Live:
+    fill: object = value.tensor
+    changed = [
+        axis
+        for axis in range(x.ndim)
+        if (padder.dim(low[axis]), padder.dim(high[axis]), padder.dim(interior[axis])) != (0, 0, 0)
+    ]
+    x = padder.fill(x, [axis for axis in changed if type(x.dims[axis]) is not int], fill)
+    for axis in changed:
+        amounts = [padder.dim(part[axis]) for part in (low, high, interior)]
+        padder.demand(_widened(x.dims[axis], *amounts), 0, "the size that negative padding leaves")
+        x = pad_axis(padder, x, axis, value, *amounts)
+    return x
+
+
+def _widened(dim: Dim, low: Dim, high: Dim, gap: Dim) -> Dim:
+    return low + dim + gap * maximum(dim - 1, 0) + high
+
+
+def pad_axis(padder: Padder, x: Live, axis: int, value: Live, low: Dim, high: Dim, gap: Dim) -> Live:
+    """`x`, whose padding holds `value`, with more of it before, behind and between its live elements."""
+    if type(gap) is not int:
+        padder.refuse(f"interior padding {gap} is no constant", gap)
+    dim = padder.dim(_widened(x.dims[axis], low, high, gap))
+    size = padder.bound(dim)
+    spread = x.shape[axis] + gap * max(x.shape[axis] - 1, 0)
+    fact = value.whole
+
+    def padded(tensor: Tensor, before: int, behind: int, between: int = 0) -> Tensor:
+        nothing = (0,) * x.ndim
+        return hlo.pad(tensor, value.tensor, *(put(nothing, axis, each) for each in (before, behind, between)))
+
+    if type(low) is int:
+        tensor = padded(x.tensor, low, size - low - spread, gap)
+    else:
+        least, most = padder.interval(low)
+        if least is None or most is None:
+            padder.refuse(f"the amount of padding {low} has no bounds", low)
+        padder.note("shift", low, "runtime low padding")
+        # Written into a buffer at its live offset; what is cut off at the low end goes by a window.
+        room = max(most, 0) + spread + max(-least, 0)
+        room += max(size - spread, 0)
+        buffer = hlo.broadcast_in_dim(value.tensor, put(x.shape, axis, room), ())
+        zeros = [padder.index_constant(0)] * x.ndim
+        shift, cut = (padder.builder.size(padder.dim(maximum(each, 0))) for each in (low, -low))
+        tensor = hlo.dynamic_update_slice(buffer, padded(x.tensor, 0, 0, gap), put(zeros, axis, shift))
+        if least < 0:
+            tensor = hlo.dynamic_slice(tensor, put(zeros, axis, cut), put(x.shape, axis, min(size, room)))
+        tensor = padded(tensor, 0, size - int(tensor.dims[axis]))  # type: ignore[arg-type]
+    least_high = padder.interval(high)[0]
+    tail = fact if least_high is not None and least_high >= 0 else UNKNOWN
+    known = put(x.also(fact), axis, tail)
+    return padder.make(tensor, put(x.dims, axis, dim), known, facts.join(x.whole, fact))
