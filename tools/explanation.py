@@ -28,6 +28,7 @@ from ..runtime.executables.stats import Stats
 from ..runtime.function import Function
 from ..runtime.transforms.callee import Transformable
 from .console import Rows, columns, count, format_dims, page
+from .drawing import draw
 from .walk import PYTHON, Facts, Node, Refusal, Value, walk
 
 _SHOWN_PLACES = 3
@@ -46,11 +47,13 @@ class Explanation:
         name: the program's.
         sections: the parts, each with a title and rows.
         operations: each op on data: its loop, branch or function, it, what it gives, and what padding does there.
+        drawing: the graph as HTML, with at most `drawing.LIMIT` nodes.
     """
 
     name: str
     sections: tuple[tuple[str, Rows], ...]
     operations: Rows = field(repr=False)
+    drawing: str = field(repr=False)
 
     @property
     def text(self) -> str:
@@ -70,8 +73,9 @@ class Explanation:
 
     @property
     def html(self) -> str:
-        """The explanation as one HTML page, with all operations; it needs no other file and no network."""
-        return page(f"program {self.name}", (*self.sections, ("operations", self.operations)))
+        """The explanation as one HTML page, with the graph drawn and all operations listed; it loads nothing."""
+        sections = (*self.sections, ("operations", self.operations))
+        return page(f"program {self.name}", sections, self.drawing)
 
     def _repr_html_(self) -> str:
         return self.html
@@ -105,7 +109,7 @@ def explain(
         dims: for a graph, names of axes, see `emit_stablehlo`.
 
     Returns:
-        The explanation; printed it is text, `.html` is the same as a page, with all operations.
+        The explanation; printed it is text, `.html` is the same as a page, with the graph drawn and all its operations.
 
     Raises:
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
@@ -123,7 +127,8 @@ def explain(
         for x in facts.nodes
         if not x.sizes_only
     ]
-    return Explanation(program.name, sections, operations)
+    drawing = draw(facts.blocks, [size.name for size in sizes])
+    return Explanation(program.name, sections, operations, drawing)
 
 
 def _sections(

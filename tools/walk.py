@@ -9,7 +9,7 @@ of a value is from the first walk that reached it, so that its sizes are express
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -60,15 +60,16 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """An op.
+    """An op, or an input or the outputs of a block.
 
     Attributes:
-        name: its name without its dialect.
+        name: its name without its dialect; "input", "outputs".
         where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
         block: the loop, branch or function that it is in; "" for the program itself.
         results: what it gives.
         operands: what it takes.
         sizes_only: it is a constant, or computes sizes and no data.
+        sources: what gives its operands, and the values from outside that its regions use.
         marks: what the padding pass does here, or why it refuses ("mask: n with 0.0").
     """
 
@@ -78,6 +79,7 @@ class Node:
     results: tuple[Value, ...] = ()
     operands: tuple[Value, ...] = ()
     sizes_only: bool = False
+    sources: tuple[Node, ...] = field(default=(), repr=False)
     marks: list[str] = field(default_factory=list)
 
     @property
@@ -113,6 +115,7 @@ class Facts:
     """
 
     nodes: list[Node]
+    blocks: Mapping[str, Sequence[Node]]  # by the title of a function, loop or branch: inputs, ops and outputs
     actions: list[tuple[str, str, str, str, str]]
     refusals: list[Refusal]
 
@@ -152,14 +155,14 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
                 _walk_once(module, signature, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
-    reader = _Reader(module, env)
+    reader = _Reader(module, signature, env)
     for operation, reason in refused:
         reader.mark(operation, f"refused: {reason}")
     for action in actions:
         reader.mark(action.op, f"{action.kind}: {action.dim} {action.detail}".rstrip())
     # In words here, as an op is not to be touched when its module is gone.
     done = [(a.kind, a.dim, a.detail, a.why, describe(a.op)) for a in actions]
-    return Facts(reader.nodes, done, refusals)
+    return Facts(list(reader.ops.values()), reader.blocks, done, refusals)
 
 
 def _walk_once(
@@ -192,35 +195,43 @@ def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Map
 class _Reader:
     """Reads a module's ops, with what is known of its values."""
 
-    def __init__(self, module: ir.Module, env: _Environment) -> None:
+    def __init__(self, module: ir.Module, signature: Signature, env: _Environment) -> None:
+        self.ops: dict[ir.Operation, Node] = {}  # in order
+        self.blocks: dict[str, list[Node]] = {}
         self._env = env
-        self._ops: dict[ir.Operation, Node] = {}
+        self._makers: dict[ir.Value, Node] = {}
         main = main_function(module)
-        self._block(main.regions[0].blocks[0], "")
+        self._block(main.regions[0].blocks[0], "", [argument.name for argument in signature.arguments])
         for function in (op.operation for op in module.body.operations):
             if function.name == "func.func" and function != main:
                 self._block(function.regions[0].blocks[0], f"function {symbol_of(function)}")
 
-    @property
-    def nodes(self) -> list[Node]:
-        """The ops in order."""
-        return list(self._ops.values())
-
     def mark(self, operation: ir.Operation | None, words: str) -> None:
         """Marks the node of an op, or of the innermost op with a node around it."""
-        while operation is not None and operation not in self._ops:
+        while operation is not None and operation not in self.ops:
             operation = operation.parent and operation.parent.operation
-        if operation is not None and words not in self._ops[operation].marks:
-            self._ops[operation].marks.append(words)
+        if operation is not None and words not in self.ops[operation].marks:
+            self.ops[operation].marks.append(words)
 
-    def _block(self, block: ir.Block, title: str) -> None:
+    def _block(self, block: ir.Block, title: str, names: Sequence[str] = ()) -> None:
+        found = self.blocks[title] = []
+        for place, value in enumerate(block.arguments):
+            name = names[place] if place < len(names) else f"#{place}"
+            self._makers[value] = Node("input", name, title, (self._value(value),))
+            found.append(self._makers[value])
         for operation in (view.operation for view in block.operations):
-            if operation.name in _TERMINATORS:
-                break
             results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
+            taken = [*operation.operands, *(_captured(operation) if operation.name in _CONTROL else ())]
+            sources = tuple(dict.fromkeys(self._makers[value] for value in taken))
+            if operation.name in _TERMINATORS:
+                found.append(Node("outputs", "", title, (), operands, sources=sources))
+                break
             sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
             where = location(operation.location)
-            self._ops[operation] = Node(_short(operation), where, title, results, operands, sizes_only)
+            node = Node(_short(operation), where, title, results, operands, sizes_only, sources)
+            self.ops[operation] = node
+            self._makers.update(dict.fromkeys(operation.results, node))
+            found.append(node)
             if operation.name in _CONTROL:
                 parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
                 for part, region in zip(parts, operation.regions, strict=True):
@@ -253,6 +264,15 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
         return dim
     names = [name for name, size in pins.items() if size == dim]
     return dimension.symbol(names[0]) if len(names) == 1 else "?"
+
+
+def _captured(operation: ir.Operation) -> list[ir.Value]:
+    """The values from outside that the regions of an op use; without its operands."""
+    views = [view.operation for region in operation.regions for block in region.blocks for view in block.operations]
+    made: set[ir.Value] = {value for view in views for value in view.block.arguments}
+    used = dict.fromkeys(value for view in views for value in (*view.operands, *_captured(view)))
+    made.update(value for view in views for value in view.results)
+    return [value for value in used if value not in made and value not in set(operation.operands)]
 
 
 def _short(operation: ir.Operation) -> str:
