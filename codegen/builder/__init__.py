@@ -1,6 +1,6 @@
 """The StableHLO builder: functions on `Tensor` handles; the one place that chooses static or dynamic ops.
 
-Lowering rules use it as `from ..codegen import builder as hlo`. Handles have the operators `+ - * / & | ~` too.
+Lowering rules use it as `from ..codegen import builder as hlo`. Handles have operators: `+ - * / & | ~ < <= > >=`.
 """
 
 from ..ir.host_calls import HostCall

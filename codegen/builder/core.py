@@ -66,6 +66,10 @@ class Tensor:
     __truediv__: ClassVar[Callable[[Tensor, Any], Tensor]]
     __and__: ClassVar[Callable[[Tensor, Any], Tensor]]
     __or__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __lt__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __le__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __gt__: ClassVar[Callable[[Tensor, Any], Tensor]]
+    __ge__: ClassVar[Callable[[Tensor, Any], Tensor]]
     __neg__: ClassVar[Callable[[Tensor], Tensor]]
     __invert__: ClassVar[Callable[[Tensor], Tensor]]
 

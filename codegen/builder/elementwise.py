@@ -464,6 +464,10 @@ for _operator, _function in {
     "or": or_,
     "neg": negate,
     "invert": not_,
+    "lt": lambda x, other: compare("LT", x, other),
+    "le": lambda x, other: compare("LE", x, other),
+    "gt": lambda x, other: compare("GT", x, other),
+    "ge": lambda x, other: compare("GE", x, other),
 }.items():
     setattr(Tensor, f"__{_operator}__", _function)
 

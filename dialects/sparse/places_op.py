@@ -94,16 +94,14 @@ def lower_places(ctx: Context, node: Any, starts: Tensor, indices: Tensor, size:
     starts, indices = hlo.convert(starts, dtype), hlo.convert(indices, dtype)
     ends, begins = hlo.slice(starts, [1], [rows + 1]), hlo.slice(starts, [0], [rows])
     first, last = (hlo.reshape(hlo.slice(starts, [at], [at + 1]), ()) for at in (0, rows))
-    whole = hlo.and_(
-        hlo.compare("EQ", first, ctx.constant(0, dtype)),
-        hlo.compare("EQ", last, hlo.convert(builder.size(count), dtype)),
+    whole = hlo.compare("EQ", first, ctx.constant(0, dtype)) & hlo.compare(
+        "EQ", last, hlo.convert(builder.size(count), dtype)
     )
-    ordered = hlo.and_(whole, hlo.reduce_monoid(hlo.compare("LE", begins, ends), [0], "and"))
+    ordered = whole & hlo.reduce_monoid(begins <= ends, [0], "and")
     ctx.check(ordered, "ValueError", STARTS)
     zero = hlo.full_like(indices, 0)
-    inside = hlo.and_(
-        hlo.compare("GE", indices, zero),
-        hlo.compare("LT", indices, hlo.broadcast_in_dim(hlo.convert(builder.size(end), dtype), indices.dims, ())),
+    inside = (indices >= zero) & (
+        indices < hlo.broadcast_in_dim(hlo.convert(builder.size(end), dtype), indices.dims, ())
     )
     ctx.check(inside, "ValueError", INDICES)
     # What ends at the end is out of range, which a scatter drops.

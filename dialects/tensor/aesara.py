@@ -46,7 +46,7 @@ def mean(ctx: Context, node: Any, x: Tensor) -> Tensor:
     dtype = ctx.out_dtype()
     axes = reduced_axes(node.op.axis, x.ndim)
     count = ctx.builder.size(hlo.product([x.dims[axis] for axis in axes]))
-    return hlo.divide(hlo.reduce_monoid(hlo.convert(x, dtype), axes, "add"), hlo.convert(count, dtype))
+    return hlo.reduce_monoid(hlo.convert(x, dtype), axes, "add") / hlo.convert(count, dtype)
 
 
 @lowers("QRFull")
@@ -71,7 +71,7 @@ def qr(ctx: Context, node: Any, a: Tensor) -> list[Tensor]:
 def _of_triangle(gradient: Tensor, lower: bool) -> Tensor:
     """The gradient by the triangle of a symmetric matrix that is read, from that by the whole matrix."""
     strict = hlo.triangle(gradient, lower=not lower, diagonal=1 if lower else -1)
-    return hlo.add(hlo.triangle(gradient, lower=lower), matrices.adjoint(strict))
+    return hlo.triangle(gradient, lower=lower) + matrices.adjoint(strict)
 
 
 def _real(ctx: Context, *operands: Tensor) -> list[Tensor]:
@@ -82,7 +82,7 @@ def _real(ctx: Context, *operands: Tensor) -> list[Tensor]:
 
 
 def _scaled_columns(vectors: Tensor, factors: Tensor) -> Tensor:
-    return hlo.multiply(vectors, hlo.broadcast_in_dim(factors, vectors.dims, (1,)))
+    return vectors * hlo.broadcast_in_dim(factors, vectors.dims, (1,))
 
 
 @lowers("EighGrad")
@@ -93,11 +93,11 @@ def eigh_gradient(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     """
     _, values, vectors, by_values, by_vectors = _real(ctx, *operands)
     dims = vectors.dims
-    gaps = hlo.subtract(hlo.broadcast_in_dim(values, dims, (0,)), hlo.broadcast_in_dim(values, dims, (1,)))
+    gaps = hlo.broadcast_in_dim(values, dims, (0,)) - hlo.broadcast_in_dim(values, dims, (1,))
     diagonal = matrices.on_diagonal(vectors)
     one, zero = matrices.number(vectors, 1), matrices.number(vectors, 0)
     turned = matrices.matmul(matrices.adjoint(by_vectors), vectors)
-    mixed = hlo.select(diagonal, zero, hlo.divide(turned, hlo.select(diagonal, one, gaps)))
+    mixed = hlo.select(diagonal, zero, turned / hlo.select(diagonal, one, gaps))
     middle = hlo.select(diagonal, hlo.broadcast_in_dim(by_values, dims, (0,)), mixed)
     whole = matrices.matmul(matrices.matmul(vectors, middle), matrices.adjoint(vectors))
     return _of_triangle(whole, node.op.UPLO == "L")
@@ -111,7 +111,7 @@ def eigvalsh_gradient(ctx: Context, node: Any, a: Tensor, b: Tensor, by_values: 
     values, vectors = eigenpairs(a, b, lower)
     transposed = matrices.adjoint(vectors)
     by_a = matrices.matmul(_scaled_columns(vectors, by_values), transposed)
-    by_b = matrices.matmul(_scaled_columns(vectors, hlo.negate(hlo.multiply(by_values, values))), transposed)
+    by_b = matrices.matmul(_scaled_columns(vectors, -(by_values * values)), transposed)
     return [_of_triangle(by_a, lower), _of_triangle(by_b, lower)]
 
 
@@ -145,8 +145,8 @@ def discrete_lyapunov(ctx: Context, node: Any, a: Tensor, q: Tensor) -> Tensor:
     a, q = (hlo.convert(x, ctx.out_dtype()) for x in (a, q))
     one = matrices.identity_like(a)
     adjoint = matrices.adjoint(a)
-    right = factor_solve(hlo.add(adjoint, one), one)
-    left = factor_solve(hlo.add(a, one), q)
-    b = matrices.matmul(hlo.subtract(adjoint, one), right)
-    c = hlo.multiply(matrices.number(q, 2), matrices.matmul(left, right))
-    return sylvester(matrices.adjoint(b), b, hlo.negate(c))
+    right = factor_solve(adjoint + one, one)
+    left = factor_solve(a + one, q)
+    b = matrices.matmul(adjoint - one, right)
+    c = matrices.number(q, 2) * matrices.matmul(left, right)
+    return sylvester(matrices.adjoint(b), b, -c)

@@ -205,12 +205,10 @@ def _looped(
         (index,) = carries.values
         found = one(*[hlo.row(x, index) if flag else x for x, flag in zip(rows, each, strict=True)])
         stacks.extend(carries.stack(x, size, index) for x in found)
-        return [hlo.add(index, 1)]
+        return [index + 1]
 
     start = builder.constant(0, INT64)
-    results = hlo.growing_loop(
-        [start], lambda index: hlo.compare("LT", index, builder.size(size)), step, "batch", "element"
-    )
+    results = hlo.growing_loop([start], lambda index: index < builder.size(size), step, "batch", "element")
     return [hlo.slice_axis(results[place], 0, 0, size) for place in stacks]
 
 

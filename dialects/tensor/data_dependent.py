@@ -28,7 +28,7 @@ def truth(x: Tensor) -> Tensor:
         return x
     if x.literal is not None:
         return x.builder.constant(x.literal != 0)
-    return hlo.compare("NE", x, hlo.full_like(x, 0))
+    return hlo.compare("NE", x, 0)
 
 
 def mask_places(mask: Tensor) -> list[Tensor]:
@@ -42,7 +42,7 @@ def mask_places(mask: Tensor) -> list[Tensor]:
         index = places
         stride = hlo.product(mask.dims[axis + 1 :])
         if stride != 1:
-            index = hlo.divide(index, builder.size(stride))
+            index = index / builder.size(stride)
         if axis:
             index = hlo.remainder(index, builder.size(size))
         builder.below[index.uid] = size
@@ -86,9 +86,9 @@ def repeat(ctx: Context, node: Any, x: Tensor, repeats: Tensor) -> Tensor:
         ctx.at_least(known[0], 0, "the count of Repeat")
         total = size * known[0]
     else:
-        fits = hlo.compare("GE", counts, hlo.full_like(counts, 0))
+        fits = counts >= 0
         ctx.check(fits, "ValueError", "repeats may not contain negative values.")
-        counts = hlo.maximum_(counts, hlo.full_like(counts, 0))  # the run must get to where the flag is read
+        counts = hlo.maximum_(counts, 0)  # the run must get to where the flag is read
         if stretched:
             counts = hlo.broadcast_in_dim(hlo.reshape(counts, ()), (size,), ())
         total = hlo.data_size(hlo.reduce_monoid(counts, [0], "add"), "repeat")
@@ -132,7 +132,7 @@ def unique(ctx: Context, node: Any, x: Tensor) -> list[Tensor]:
         results.append(hlo.take(order, starts, 0))
     if op.return_inverse or op.return_counts:
         # Which of the results each sorted element is.
-        number = hlo.subtract(hlo.running_count(first), 1)
+        number = hlo.running_count(first) - 1
         zeros = hlo.full_like(number, 0)
         if op.return_inverse:
             results.append(hlo.put(zeros, order, number, 0, "set"))
@@ -155,13 +155,13 @@ def _sorted_elements(ctx: Context, x: Tensor, *, ordering: bool) -> tuple[Tensor
     before = _before(ordered, places)
     differs = hlo.compare("NE", ordered, before)
     if x.dtype.kind in "fc":
-        differs = hlo.and_(differs, hlo.or_(hlo.is_number(ordered), hlo.is_number(before)))
-    return order, hlo.or_(differs, hlo.compare("EQ", places, hlo.full_like(places, 0))), ordered
+        differs = differs & (hlo.is_number(ordered) | hlo.is_number(before))
+    return order, differs | hlo.compare("EQ", places, 0), ordered
 
 
 def _before(ordered: Tensor, places: Tensor) -> Tensor:
     """For each row the one before it; for the first itself."""
-    return hlo.take(ordered, hlo.maximum_(hlo.subtract(places, 1), hlo.full_like(places, 0)), 0)
+    return hlo.take(ordered, hlo.maximum_(places - 1, hlo.full_like(places, 0)), 0)
 
 
 def _sorted_slices(ctx: Context, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
@@ -177,15 +177,15 @@ def _sorted_slices(ctx: Context, x: Tensor, axis: int) -> tuple[Tensor, Tensor]:
     zero = ctx.constant(0, INT64)
 
     def column(left: Tensor, order: Tensor) -> list[Tensor]:
-        left = hlo.subtract(left, 1)
+        left = left - 1
         keys = hlo.reshape(hlo.dynamic_slice(table, [zero, left], (rows, 1)), (rows,))
         return [left, _sorted_with(hlo.take(keys, order, 0), order, 0)[1]]
 
     start = ctx.builder.size(width)
-    _, order = hlo.while_loop([start, places], lambda left, order: hlo.compare("GT", left, zero), column)
+    _, order = hlo.while_loop([start, places], lambda left, order: left > zero, column)
     ordered = hlo.take(table, order, 0)
     differs = hlo.reduce_monoid(hlo.compare("NE", ordered, _before(ordered, places)), [1], "or")
-    return order, hlo.or_(differs, hlo.compare("EQ", places, hlo.full_like(places, 0)))
+    return order, differs | hlo.compare("EQ", places, 0)
 
 
 @lowers("SearchsortedOp")
@@ -202,21 +202,21 @@ def searchsorted(ctx: Context, node: Any, x: Tensor, v: Tensor, *sorter: Tensor)
     limit = ctx.builder.size(size)
 
     def halve(rest: Tensor, low: Tensor, high: Tensor) -> list[Tensor]:
-        middle = hlo.divide(hlo.add(low, high), hlo.full_like(low, 2))
+        middle = (low + high) / hlo.full_like(low, 2)
         there = hlo.take(x, middle, 0)
-        right = hlo.less_nan_last(there, v) if node.op.side == "left" else hlo.not_(hlo.less_nan_last(v, there))
-        open_ = hlo.compare("LT", low, high)
+        right = hlo.less_nan_last(there, v) if node.op.side == "left" else ~hlo.less_nan_last(v, there)
+        open_ = low < high
         return [
-            hlo.divide(rest, ctx.constant(2, INT64)),
-            hlo.select(hlo.and_(open_, right), hlo.add(middle, hlo.full_like(middle, 1)), low),
-            hlo.select(hlo.or_(hlo.not_(open_), right), high, middle),
+            rest / ctx.constant(2, INT64),
+            hlo.select(open_ & right, middle + 1, low),
+            hlo.select(~open_ | right, high, middle),
         ]
 
     low = hlo.full(ctx.builder, ctx.constant(0, INT64), v.dims)
     high = hlo.full(ctx.builder, limit, v.dims)
     zero = ctx.constant(0, INT64)
     carries = [limit, low, high]
-    return hlo.while_loop(carries, lambda rest, low, high: hlo.compare("GT", rest, zero), halve)[1]
+    return hlo.while_loop(carries, lambda rest, low, high: rest > zero, halve)[1]
 
 
 # ---- sorting, in NumPy's order: NaN last; equal elements keep their order --------------------------------------------

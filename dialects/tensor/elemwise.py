@@ -99,7 +99,7 @@ def _scalar_loop(ctx: Context, op: Any, operands: Sequence[Tensor]) -> list[Tens
     states = [hlo.convert(x, dtype) for x, dtype in zip(rest, dtypes, strict=False)]
 
     def runs(index: Tensor, done: Tensor) -> Tensor:
-        return hlo.and_(hlo.not_(done), hlo.compare("LT", hlo.convert(index, steps.dtype), steps))
+        return ~done & (hlo.convert(index, steps.dtype) < steps)
 
     def goes_on(index: Tensor, done: Tensor, *states: Tensor) -> Tensor:
         return hlo.reduce_monoid(runs(index, done), range(done.ndim), "or")
@@ -111,8 +111,8 @@ def _scalar_loop(ctx: Context, op: Any, operands: Sequence[Tensor]) -> list[Tens
             hlo.select(active, hlo.convert(x, dtype), old) for x, dtype, old in zip(new, dtypes, states, strict=False)
         ]
         if op.is_while:
-            done = hlo.or_(done, hlo.and_(active, hlo.convert(new[-1], bool)))
-        return [hlo.add(index, 1), done, *kept]
+            done = done | active & hlo.convert(new[-1], bool)
+        return [index + 1, done, *kept]
 
     start = ctx.constant(np.zeros((), np.int64))
     never = hlo.broadcast_in_dim(ctx.constant(False), steps.dims, ())

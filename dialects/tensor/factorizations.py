@@ -43,7 +43,7 @@ def _where_finite(a: Tensor, function: Callable[[Tensor], Sequence[Tensor]]) -> 
     """A function of matrices; NaN for those that hold NaN or infinity, with which some of LAPACK's never end."""
     finite = hlo.is_finite(matrices.real_part(a))
     if a.dtype.kind == "c":
-        finite = hlo.and_(finite, hlo.is_finite(hlo.imag(a)))
+        finite = finite & hlo.is_finite(hlo.imag(a))
     finite = hlo.reduce_monoid(finite, [a.ndim - 2, a.ndim - 1], "and")
     found = function(hlo.select(matrices.over_batch(finite, a), a, matrices.number(a, 0)))
     return [hlo.select(matrices.over_batch(finite, x), x, matrices.number(x, np.nan)) for x in found]
@@ -77,7 +77,7 @@ def _standard(a: Tensor, b: Tensor | None, lower: bool) -> tuple[Tensor, Tensor 
         return a, None
     factor = hlo.cholesky(_lower_of(hlo.convert(b, dtype), lower), lower=True)
     strict = hlo.triangle(a, lower=True, diagonal=-1)
-    whole = hlo.add(hlo.triangle(a, lower=True), matrices.adjoint(strict))
+    whole = hlo.triangle(a, lower=True) + matrices.adjoint(strict)
     left = hlo.triangular_solve(factor, whole, lower=True)
     return hlo.triangular_solve(factor, left, lower=True, left_side=False, adjoint=True), factor
 
@@ -136,8 +136,8 @@ def _inverses(values: Tensor) -> Tensor:
     """1 over each number (..., k), 0 for what is 0 beside the largest one."""
     sizes = hlo.abs(values)
     largest = hlo.reduce_monoid(sizes, [values.ndim - 1], "maximum")
-    limit = hlo.multiply(matrices.spread(largest, values, -1), float(values.dtype.type(_CUTOFF)))
-    zero, nothing = hlo.compare("LE", sizes, limit), matrices.number(values, 0)
+    limit = matrices.spread(largest, values, -1) * float(values.dtype.type(_CUTOFF))
+    zero, nothing = sizes <= limit, matrices.number(values, 0)
     return hlo.select(zero, nothing, hlo.divide(1, hlo.select(zero, matrices.number(values, 1), values)))
 
 
@@ -152,7 +152,7 @@ def pinv(ctx: Context, node: Any, a: Tensor) -> Tensor:
         left, values, right = _where_finite(a, hlo.svd)
     inverses = hlo.convert(_inverses(values), a.dtype)
     columns = matrices.adjoint(right)
-    scaled = hlo.multiply(columns, matrices.spread(inverses, columns, -2))
+    scaled = columns * matrices.spread(inverses, columns, -2)
     return matrices.matmul(scaled, matrices.adjoint(left))
 
 
@@ -164,7 +164,7 @@ def lu(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, ...]:
     """L and U with partial pivoting, and the permutation, as a matrix or as indices; or L with its rows permuted."""
     factors, order = hlo.lu(hlo.convert(a, ctx.out_dtype(1)))
     strict = hlo.triangle(factors, lower=True, diagonal=-1)
-    lower = hlo.add(strict, matrices.identity_like(factors))
+    lower = strict + matrices.identity_like(factors)
     upper = hlo.triangle(factors, lower=False)
     # Row i of L U is row order[i] of the matrix; `places` says where each row went.
     rows = matrices.places(factors, -2)
@@ -186,11 +186,9 @@ def eig(ctx: Context, node: Any, a: Tensor) -> list[Tensor]:
     found = _where_finite(hlo.convert(a, _inexact(a)), hlo.eig)
     if ctx.out_dtype().kind != "c":
         values = hlo.imag(found[0])
-        rest = hlo.compare("EQ", values, hlo.full_like(values, 0))
+        rest = hlo.compare("EQ", values, 0)
         undecided = hlo.compare("NE", values, values)
-        ctx.check(
-            hlo.or_(rest, undecided), "ValueError", "Eig has complex eigenvalues, and the graph declares them real"
-        )
+        ctx.check(rest | undecided, "ValueError", "Eig has complex eigenvalues, and the graph declares them real")
         found = [hlo.real(x) for x in found]
     return [hlo.convert(x, ctx.out_dtype(place)) for place, x in enumerate(found)]
 
@@ -246,26 +244,26 @@ def least_squares(ctx: Context, node: Any, a: Tensor, b: Tensor, rcond: Tensor) 
     a, b, rcond = (hlo.convert(x, dtype) for x in (a, b, rcond))
     left, values, right = _where_finite(a, hlo.svd)
     # What LAPACK takes for one that makes no sense.
-    sensible = hlo.and_(hlo.compare("GT", rcond, 0), hlo.compare("LT", rcond, 1))
+    sensible = (rcond > 0) & (rcond < 1)
     part = hlo.select(sensible, rcond, matrices.number(rcond, float(np.finfo(dtype).eps) / 2))
     largest = hlo.reduce_monoid(values, [0], "maximum")
-    kept = hlo.compare("GT", values, matrices.spread(hlo.multiply(part, largest), values, -1))
+    kept = values > matrices.spread(part * largest, values, -1)
     one, zero = matrices.number(values, 1), matrices.number(values, 0)
-    inverses = hlo.select(kept, hlo.divide(one, hlo.select(kept, values, one)), zero)
+    inverses = hlo.select(kept, one / hlo.select(kept, values, one), zero)
     turned = matrices.matmul(matrices.adjoint(left), b)
-    x = matrices.matmul(matrices.adjoint(right), hlo.multiply(turned, matrices.spread(inverses, turned, -1)))
+    x = matrices.matmul(matrices.adjoint(right), turned * matrices.spread(inverses, turned, -1))
     rank = hlo.reduce_monoid(hlo.convert(kept, np.int64), [0], "add")
     return [x, _residuals(ctx, a, x, b, rank), hlo.convert(rank, ctx.out_dtype(2)), values]
 
 
 def _residuals(ctx: Context, a: Tensor, x: Tensor, b: Tensor, rank: Tensor) -> Tensor:
     """The sums of squares of `b - a x`, or none where the rank says that they are 0 or not the least."""
-    rest = hlo.subtract(b, matrices.matmul(a, x))
-    squared = hlo.reduce_monoid(hlo.multiply(rest, rest), [0], "add")
+    rest = b - matrices.matmul(a, x)
+    squared = hlo.reduce_monoid(rest * rest, [0], "add")
     rows, columns = a.dims
     if type(rows) is int and type(columns) is int and rows <= columns:
         return hlo.slice_axis(squared, 0, 0, 0)
     full = hlo.compare("EQ", rank, ctx.builder.size(columns))
-    determined = hlo.and_(full, hlo.compare("GT", ctx.builder.size(rows), ctx.builder.size(columns)))
-    count = hlo.multiply(hlo.convert(determined, np.int64), ctx.builder.size(b.dims[1]))
+    determined = full & (ctx.builder.size(rows) > ctx.builder.size(columns))
+    count = hlo.convert(determined, np.int64) * ctx.builder.size(b.dims[1])
     return hlo.slice_axis(squared, 0, 0, hlo.data_size(count, "residuals", b.dims[1]))

@@ -220,7 +220,7 @@ def _stretched(ctx: Context, x: Tensor, dims: Dims) -> Tensor:
     for axis, size in enumerate(dims[len(dims) - x.ndim :]):
         if ctx.builder.stretched_indices and x.dims[axis] not in (1, size):
             places = hlo.iota(ctx.builder, (size,), 0, INT64)
-            last = hlo.subtract(ctx.builder.size(x.dims[axis], INT64), 1)
+            last = ctx.builder.size(x.dims[axis], INT64) - 1
             x = hlo.take(x, hlo.minimum_(places, last), axis)
     return x
 
@@ -256,7 +256,7 @@ def advanced_inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indic
     y = broadcast_to(ctx, y, target, "the written value")
     combiner: Any = "set" if op.set_instead_of_inc else "add"
     if getattr(op, "ignore_duplicates", False) and combiner == "add":
-        y, combiner = hlo.add(hlo.take_elements(region, chosen.indices, chosen.axes, chosen.place), y), "set"
+        y, combiner = hlo.take_elements(region, chosen.indices, chosen.axes, chosen.place) + y, "set"
     updated = hlo.put_elements(region, chosen.indices, y, chosen.axes, chosen.place, combiner)
     return hlo.reshape(write_windows(ctx, x, updated, chosen.windows, increment=False), dims)
 
@@ -279,7 +279,7 @@ def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *,
     else:
         y = _spread(ctx, x, y, mask, place)
     mask = hlo.broadcast_in_dim(mask, x.dims, range(place, place + mask.ndim))
-    return hlo.select(mask, y if set_ else hlo.add(x, y), x)
+    return hlo.select(mask, y if set_ else x + y, x)
 
 
 def _is_whole(entry: Any) -> bool:
@@ -313,5 +313,5 @@ def _spread(ctx: Context, x: Tensor, y: Tensor, mask: Tensor, place: int) -> Ten
     # So that there is a slice to take for every place.
     rest = [size - given if other == place else 0 for other in range(y.ndim)]
     y = hlo.with_dims(hlo.pad(y, ctx.constant(0, y.dtype), [0] * y.ndim, rest), (*before, size, *behind))
-    number = hlo.subtract(hlo.running_count(hlo.reshape(mask, (size,))), 1)
+    number = hlo.running_count(hlo.reshape(mask, (size,))) - 1
     return hlo.reshape(hlo.take(y, number, place), x.dims)

@@ -152,9 +152,9 @@ def spline(ctx: Context, node: Any, x: Tensor) -> Tensor:
     x = hlo.convert(x, np.float64)
     value = hlo.import_function("spline", pieces, [x])
     low, high = (hlo.full_like(x, float(end)) for end in (points[0], points[-1]))
-    outside = hlo.or_(hlo.compare("LT", x, low), hlo.compare("GT", x, high))
+    outside = (x < low) | (x > high)
     if found.ext == _ZEROS:
         value = hlo.select(outside, hlo.full_like(x, 0), value)
     if found.ext == _RAISES:
-        ctx.check(hlo.not_(outside), "ValueError", "a spline with ext='raise' has arguments outside of its points")
+        ctx.check(~outside, "ValueError", "a spline with ext='raise' has arguments outside of its points")
     return hlo.convert(value, ctx.out_dtype())

@@ -19,7 +19,7 @@ def _matmul(x: Tensor, y: Tensor, dtype: Any, batch: int = 0) -> Tensor:
     if x.dtype.kind == "b":
         return hlo.convert(_matmul(hlo.convert(x, np.int32), hlo.convert(y, np.int32), np.int32, batch), bool)
     if x.ndim == 0 or y.ndim == 0:
-        return hlo.multiply(x, y)
+        return x * y
     axes = list(range(batch))
     return hlo.dot_general(x, y, contracting=([x.ndim - 1], [max(y.ndim - 2, batch)]), batching=(axes, axes))
 
@@ -34,7 +34,7 @@ def dot(ctx: Context, node: Any, x: Tensor, y: Tensor) -> Tensor:
 def dot22_scalar(ctx: Context, node: Any, x: Tensor, y: Tensor, a: Tensor) -> Tensor:
     """a x y."""
     dtype = ctx.out_dtype()
-    return hlo.multiply(_matmul(x, y, dtype), hlo.convert(a, dtype))
+    return _matmul(x, y, dtype) * hlo.convert(a, dtype)
 
 
 @lowers("BatchedDot")
@@ -49,14 +49,14 @@ def _scaled(factor: Tensor, x: Tensor) -> Tensor:
     """factor * x, left out where the factor is the constant 1."""
     if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 1:
         return x
-    return hlo.multiply(hlo.reshape(factor, ()), x)
+    return hlo.reshape(factor, ()) * x
 
 
 def _plus_scaled(x: Tensor, factor: Tensor, y: Tensor) -> Tensor:
     """x + factor * y, as BLAS has it: y is not read where the factor is the constant 0."""
     if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 0:
         return x
-    return hlo.add(x, _scaled(factor, y))
+    return x + _scaled(factor, y)
 
 
 @lowers("Gemv")
@@ -80,7 +80,7 @@ def gemm(ctx: Context, node: Any, z: Tensor, a: Tensor, x: Tensor, y: Tensor, b:
 def ger(ctx: Context, node: Any, a: Tensor, alpha: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """A + alpha outer(x, y)."""
     rows, columns = hlo.broadcast_in_dim(x, a.dims, (0,)), hlo.broadcast_in_dim(y, a.dims, (1,))
-    return hlo.add(a, _scaled(hlo.convert(alpha, ctx.out_dtype()), hlo.multiply(rows, columns)))
+    return a + _scaled(hlo.convert(alpha, ctx.out_dtype()), rows * columns)
 
 
 # ---- factorizations -----------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _from_triangle(a: Tensor, lower: bool, kind: str) -> Tensor:
     """The symmetric ("sym") or Hermitian ("her") matrix of which `a` (..., n, n) holds one triangle."""
     kept = hlo.triangle(a, lower=lower)
     mirrored = matrices.swap(hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1))
-    return hlo.add(kept, matrices.conjugate(mirrored) if kind == "her" else mirrored)
+    return kept + (matrices.conjugate(mirrored) if kind == "her" else mirrored)
 
 
 def factor_solve(a: Tensor, b: Tensor) -> Tensor:
@@ -197,7 +197,7 @@ def det(ctx: Context, node: Any, a: Tensor) -> Tensor:
     """The determinant, by LU."""
     factors, permutation = hlo.lu(hlo.convert(a, ctx.out_dtype()))
     product = hlo.reduce_monoid(hlo.diagonal(factors), [a.ndim - 2], "multiply")
-    return hlo.multiply(product, hlo.permutation_sign(permutation, product.dtype))
+    return product * hlo.permutation_sign(permutation, product.dtype)
 
 
 @lowers("SLogDet", batched=True)
@@ -207,4 +207,4 @@ def slogdet(ctx: Context, node: Any, a: Tensor) -> tuple[Tensor, Tensor]:
     pivots = hlo.diagonal(factors)
     signs = hlo.reduce_monoid(hlo.sign(pivots), [a.ndim - 2], "multiply")
     logs = hlo.reduce_monoid(hlo.log(hlo.abs(pivots)), [a.ndim - 2], "add")
-    return hlo.multiply(signs, hlo.permutation_sign(permutation, signs.dtype)), logs
+    return signs * hlo.permutation_sign(permutation, signs.dtype), logs

@@ -22,7 +22,7 @@ def _elements(vector: Tensor, count: int) -> list[Tensor]:
 
 def _inside(x: Tensor, size: Tensor) -> Tensor:
     """Flags of the integers from 0 to below `size`."""
-    return hlo.and_(hlo.compare("GE", x, hlo.full_like(x, 0)), hlo.compare("LT", x, size))
+    return (x >= 0) & (x < size)
 
 
 def _in_mode(ctx: Context, x: Tensor, size: Tensor, mode: str, message: str) -> Tensor:
@@ -31,9 +31,9 @@ def _in_mode(ctx: Context, x: Tensor, size: Tensor, mode: str, message: str) -> 
     if mode == "wrap":
         size = hlo.maximum_(size, 1)
         rest = hlo.remainder(x, size)
-        return hlo.select(hlo.compare("LT", rest, hlo.full_like(rest, 0)), hlo.add(rest, size), rest)
+        return hlo.select(rest < 0, rest + size, rest)
     if mode == "clip":
-        return hlo.clamp(0, x, hlo.subtract(hlo.maximum_(size, 1), 1))
+        return hlo.clamp(0, x, hlo.maximum_(size, 1) - 1)
     ctx.check(_inside(x, size), "ValueError", message)
     return x
 
@@ -45,14 +45,14 @@ def unravel_index(ctx: Context, node: Any, index: Tensor, shape: Tensor) -> list
     rest = hlo.convert(index, INT64)
     total = ctx.constant(1, INT64)
     for size in sizes:
-        total = hlo.multiply(total, size)
+        total = total * size
     ctx.check(_inside(rest, total), "ValueError", f"index is out of bounds for the array at {ctx.builder.where}")
     found: list[Tensor] = []
     inner_first = sizes if node.op.order == "F" else sizes[::-1]
     for size in inner_first[:-1]:
         size = hlo.maximum_(size, 1)
         found.append(hlo.remainder(rest, size))
-        rest = hlo.divide(rest, size)
+        rest = rest / size
     found += [rest] if sizes else []
     return found if node.op.order == "F" else found[::-1]
 
@@ -71,7 +71,7 @@ def ravel_multi_index(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
         outer_first.reverse()
     flat = outer_first[0][0]
     for place, size in outer_first[1:]:
-        flat = hlo.add(hlo.multiply(flat, size), place)
+        flat = flat * size + place
     return flat
 
 

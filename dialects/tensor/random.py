@@ -177,9 +177,9 @@ def _check_choice(
     ctx.at_least(total, wanted, last)
     for p in chances:
         total = ctx.equate(total, p.dims[-1], f"{last} and their chances")
-        possible = hlo.convert(hlo.compare("GT", p, hlo.full_like(p, 0)), INT64)
+        possible = hlo.convert(p > 0, INT64)
         count = hlo.reduce_monoid(possible, [p.ndim - 1], "add")
-        enough = hlo.compare("GE", count, hlo.broadcast(ctx.builder.size(wanted), count.dims))
+        enough = count >= hlo.broadcast(ctx.builder.size(wanted), count.dims)
         ctx.check(enough, "ValueError", "fewer items have a chance than a choice without replacement takes")
 
 

@@ -51,7 +51,7 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
     if name == "MulWithoutZeros":
         x = hlo.convert(x, dtype)
         one = ctx.constant(np.ones((), dtype))
-        return hlo.reduce_monoid(hlo.select(hlo.compare("EQ", x, hlo.full_like(x, 0)), one, x), axes, "multiply")
+        return hlo.reduce_monoid(hlo.select(hlo.compare("EQ", x, 0), one, x), axes, "multiply")
     monoid = _MONOIDS[name]
     known = _known_reduction(ctx, monoid, x, axes, dtype)
     if known is None:
@@ -145,7 +145,7 @@ def _restored(ctx: Context, reduced: Tensor, like: Tensor, axes: Sequence[int]) 
 
 
 def _shifted(ctx: Context, x: Tensor, axes: Sequence[int]) -> Tensor:
-    return hlo.subtract(x, _restored(ctx, hlo.reduce_monoid(x, axes, "maximum"), x, axes))
+    return x - _restored(ctx, hlo.reduce_monoid(x, axes, "maximum"), x, axes)
 
 
 @lowers("Softmax")
@@ -154,7 +154,7 @@ def softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
     x = hlo.convert(x, ctx.out_dtype())
     axes = reduced_axes(node.op.axis, x.ndim)
     weights = hlo.exponential(_shifted(ctx, x, axes))
-    return hlo.divide(weights, _restored(ctx, hlo.reduce_monoid(weights, axes, "add"), x, axes))
+    return weights / _restored(ctx, hlo.reduce_monoid(weights, axes, "add"), x, axes)
 
 
 @lowers("LogSoftmax")
@@ -164,7 +164,7 @@ def log_softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
     axes = reduced_axes(node.op.axis, x.ndim)
     shifted = _shifted(ctx, x, axes)
     total = hlo.log(hlo.reduce_monoid(hlo.exponential(shifted), axes, "add"))
-    return hlo.subtract(shifted, _restored(ctx, total, x, axes))
+    return shifted - _restored(ctx, total, x, axes)
 
 
 @lowers("SoftmaxGrad")
@@ -172,6 +172,6 @@ def softmax_grad(ctx: Context, node: Any, gradient: Tensor, value: Tensor) -> Te
     """dy * sm - sm * sum(dy * sm) over the op's axes."""
     axes = reduced_axes(node.op.axis, value.ndim)
     gradient, value = hlo.convert(gradient, ctx.out_dtype()), hlo.convert(value, ctx.out_dtype())
-    product = hlo.multiply(gradient, value)
+    product = gradient * value
     total = _restored(ctx, hlo.reduce_monoid(product, axes, "add"), value, axes)
-    return hlo.subtract(product, hlo.multiply(value, total))
+    return product - value * total

@@ -83,7 +83,7 @@ def _compare(direction: str, x: Tensor, y: Tensor) -> Tensor:
     # NumPy's common dtype of int64 and uint64 is float64, which rounds. What is negative is less than any unsigned.
     unsigned = hlo.compare(direction, hlo.convert(x, np.uint64), hlo.convert(y, np.uint64))
     signed, when_negative = (x, ("LT", "LE", "NE")) if x.dtype.kind == "i" else (y, ("GT", "GE", "NE"))
-    negative = hlo.compare("LT", signed, number(signed, 0))
+    negative = signed < 0
     return hlo.select(negative, hlo.full_like(negative, direction in when_negative), unsigned)
 
 
@@ -96,7 +96,7 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     """`x` times a real number, part by part: the complex product would make NaN of an infinite part."""
     if x.dtype.kind == "c":
         return hlo.complex(_scaled(hlo.real(x), factor), _scaled(hlo.imag(x), factor))
-    return hlo.multiply(x, number(x, factor))
+    return x * factor
 
 
 # ---- ops that StableHLO or CHLO has ------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ functions(
         "Log": hlo.log,
         "Log1p": hlo.log_plus_one,
         "Sqrt": hlo.sqrt,
-        "Sqr": lambda x: hlo.multiply(x, x),
+        "Sqr": lambda x: x * x,
         "Sin": hlo.sine,
         "Cos": hlo.cosine,
         "Tan": hlo.tan,
@@ -140,12 +140,12 @@ functions(
         "Identity": lambda x: x,
         "Cast": lambda x: x,
         "Conj": lambda x: hlo.conj(x) if x.dtype.kind == "c" else x,
-        "Reciprocal": lambda x: hlo.divide(number(x, 1), x),
-        "Deg2Rad": lambda x: hlo.multiply(x, number(x, math.pi / 180)),
-        "Rad2Deg": lambda x: hlo.multiply(x, number(x, 180 / math.pi)),
+        "Reciprocal": lambda x: hlo.divide(1, x),
+        "Deg2Rad": lambda x: x * (math.pi / 180),
+        "Rad2Deg": lambda x: x * (180 / math.pi),
         "Log2": lambda x: _scaled(hlo.log(x), 1 / math.log(2)),
         "Log10": lambda x: _scaled(hlo.log(x), 1 / math.log(10)),
-        "Exp2": lambda x: hlo.power(number(x, 2), x),
+        "Exp2": lambda x: hlo.power(2, x),
         "Add": lambda *xs: fold(hlo.add, xs),
         "Mul": lambda *xs: fold(hlo.multiply, xs),
     }
@@ -164,7 +164,7 @@ for _name, _function in {
     "Ceil": hlo.ceil,
     "RoundHalfToEven": hlo.round_nearest_even,
     "RoundHalfAwayFromZero": hlo.round_nearest_afz,
-    "Trunc": lambda x: hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.ceil(x), hlo.floor(x)),
+    "Trunc": lambda x: hlo.select(x < 0, hlo.ceil(x), hlo.floor(x)),
 }.items():
     # Rounding of what is an integer already changes nothing.
     as_is(_name)(lambda t, x, round=_function: hlo.convert(x, t) if x.dtype.kind in "iub" else round(hlo.convert(x, t)))
@@ -178,7 +178,7 @@ def _abs(dtype: DType, x: Tensor) -> Tensor:
 @to_output("Sign", "Sgn")
 def _sign(dtype: DType, x: Tensor) -> Tensor:
     if dtype.kind in "ub":
-        return hlo.convert(hlo.compare("NE", x, number(x, 0)), dtype)
+        return hlo.convert(hlo.compare("NE", x, 0), dtype)
     return hlo.sign(x) if dtype.kind != "c" else _unit(x)
 
 
@@ -202,7 +202,7 @@ def _is_nan(dtype: DType, x: Tensor) -> Tensor:
 @as_is("IsInf")
 def _is_inf(dtype: DType, x: Tensor) -> Tensor:
     if x.dtype.kind == "c":
-        return hlo.or_(hlo.is_inf(hlo.real(x)), hlo.is_inf(hlo.imag(x)))
+        return hlo.is_inf(hlo.real(x)) | hlo.is_inf(hlo.imag(x))
     return _all_false(x) if x.dtype.kind in "iub" else hlo.is_inf(x)
 
 
@@ -242,28 +242,23 @@ def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.floor_divide`: rounds down; an integer divided by 0 is 0."""
     zero = number(x, 0)
     if dtype.kind == "b":
-        return hlo.and_(x, y)
+        return x & y
     if dtype.kind in "iu":
         safe = hlo.select(hlo.compare("EQ", y, zero), number(y, 1), y)
-        quotient = hlo.divide(x, safe)
+        quotient = x / safe
         if dtype.kind == "i":
             rest = hlo.remainder(x, safe)
-            down = hlo.and_(
-                hlo.compare("NE", rest, zero),
-                hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", safe, zero)),
-            )
-            quotient = hlo.select(down, hlo.subtract(quotient, number(x, 1)), quotient)
+            down = hlo.compare("NE", rest, zero) & hlo.compare("NE", rest < zero, safe < zero)
+            quotient = hlo.select(down, quotient - number(x, 1), quotient)
         return hlo.select(hlo.compare("EQ", y, zero), zero, quotient)
     rest = hlo.remainder(x, y)
-    down = hlo.and_(
-        hlo.compare("NE", rest, zero), hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", y, zero))
-    )
-    quotient = hlo.divide(hlo.subtract(x, rest), y)
-    quotient = hlo.select(down, hlo.subtract(quotient, number(x, 1)), quotient)
+    down = hlo.compare("NE", rest, zero) & hlo.compare("NE", rest < zero, y < zero)
+    quotient = (x - rest) / y
+    quotient = hlo.select(down, quotient - number(x, 1), quotient)
     whole = hlo.floor(quotient)
-    near = hlo.compare("GT", hlo.subtract(quotient, whole), number(x, 0.5))
-    whole = hlo.select(near, hlo.add(whole, number(x, 1)), whole)
-    return hlo.select(hlo.compare("EQ", y, zero), hlo.divide(x, y), whole)
+    near = quotient - whole > number(x, 0.5)
+    whole = hlo.select(near, whole + number(x, 1), whole)
+    return hlo.select(hlo.compare("EQ", y, zero), x / y, whole)
 
 
 @to_output("Mod")
@@ -281,11 +276,11 @@ def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
         rest = hlo.remainder(x, y)
     if dtype.kind == "u":
         return rest
-    opposite = hlo.compare("NE", hlo.compare("LT", rest, zero), hlo.compare("LT", safe, zero))
+    opposite = hlo.compare("NE", rest < zero, safe < zero)
     if dtype.kind == "i":
-        return hlo.select(hlo.and_(hlo.compare("NE", rest, zero), opposite), hlo.add(rest, safe), rest)
-    adjusted = hlo.select(opposite, hlo.add(rest, safe), rest)
-    signed_zero = hlo.select(hlo.compare("LT", y, zero), number(x, -0.0), zero)
+        return hlo.select(hlo.compare("NE", rest, zero) & opposite, rest + safe, rest)
+    adjusted = hlo.select(opposite, rest + safe, rest)
+    signed_zero = hlo.select(y < zero, number(x, -0.0), zero)
     return hlo.select(hlo.compare("EQ", rest, zero), signed_zero, adjusted)
 
 
@@ -299,20 +294,20 @@ def _power(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
         # Powers that a multiplication or a square root gives exactly; `pow` itself is the slowest of ops.
         value = exponent.item()
         if value == 2:
-            return hlo.multiply(x, x)
+            return x * x
         if value == 1:
             return x
         if value == 0:
             return number(x, 1)
         if value == -1:
-            return hlo.divide(number(x, 1), x)
+            return hlo.divide(1, x)
     y = hlo.convert(y, dtype)
     result = hlo.power(x, y)
     if dtype.kind != "c":
         return result
     # XLA's 0 ** y is NaN, or 1 for y = 0 in some releases.
     zero, one = number(x, 0), number(x, 1)
-    vanishes = hlo.compare("GT", hlo.real(y), hlo.real(zero))
+    vanishes = hlo.real(y) > hlo.real(zero)
     at_zero = hlo.select(hlo.compare("EQ", y, zero), one, hlo.select(vanishes, zero, result))
     return hlo.select(hlo.compare("EQ", x, zero), at_zero, result)
 
@@ -325,7 +320,7 @@ def _integer_power(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
     if exponent is not None and exponent > 0:
         factors = [x] if exponent & 1 else []
         while exponent := exponent >> 1:
-            x = hlo.multiply(x, x)
+            x = x * x
             factors += [x] if exponent & 1 else []
         return fold(hlo.multiply, factors)
     x, y = hlo.unify(x, y)
@@ -334,27 +329,27 @@ def _integer_power(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
         return one
 
     def rest(power: Tensor, square: Tensor, result: Tensor) -> Tensor:
-        return hlo.reduce_monoid(hlo.compare("GT", power, zero), range(power.ndim), "or")
+        return hlo.reduce_monoid(power > zero, range(power.ndim), "or")
 
     def step(power: Tensor, square: Tensor, result: Tensor) -> list[Tensor]:
-        odd = hlo.compare("EQ", hlo.and_(power, one), one)
-        result = hlo.select(odd, hlo.multiply(result, square), result)
-        return [hlo.shift_right_logical(power, one), hlo.multiply(square, square), result]
+        odd = hlo.compare("EQ", power & one, one)
+        result = hlo.select(odd, result * square, result)
+        return [hlo.shift_right_logical(power, one), square * square, result]
 
     result = hlo.while_loop([hlo.maximum_(y, zero), x, one], rest, step)[2]
     if x.dtype.kind == "u":
         return result
-    minus = hlo.negate(one)
-    odd = hlo.compare("EQ", hlo.and_(y, one), one)
+    minus = -one
+    odd = hlo.compare("EQ", y & one, one)
     unit = hlo.select(hlo.compare("EQ", x, one), one, zero)
     unit = hlo.select(hlo.compare("EQ", x, minus), hlo.select(odd, minus, one), unit)
-    return hlo.select(hlo.compare("LT", y, zero), unit, result)
+    return hlo.select(y < zero, unit, result)
 
 
 @to_output("Clip")
 def _clip(dtype: DType, x: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """PyTensor's clip: the lower bound wins over a NaN-free x, then the upper one."""
-    below, above = hlo.compare("LT", x, low), hlo.compare("GT", x, high)
+    below, above = x < low, x > high
     return hlo.select(below, low, hlo.select(above, high, x))
 
 
@@ -366,7 +361,7 @@ def _switch(dtype: DType, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
 @to_output("MulWithoutZeros")
 def _mul_without_zeros(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     zero = number(x, 0)
-    both = hlo.multiply(x, y)
+    both = x * y
     return hlo.select(hlo.compare("EQ", x, zero), y, hlo.select(hlo.compare("EQ", y, zero), x, both))
 
 
@@ -376,8 +371,8 @@ def _mul_without_zeros(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 @to_output("Softplus")
 def _softplus(dtype: DType, x: Tensor) -> Tensor:
     """log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))."""
-    tail = hlo.log_plus_one(hlo.exponential(hlo.negate(hlo.abs(x))))
-    return hlo.add(hlo.maximum_(x, number(x, 0)), tail)
+    tail = hlo.log_plus_one(hlo.exponential(-hlo.abs(x)))
+    return hlo.maximum_(x, 0) + tail
 
 
 @to_output("Cosh")
@@ -386,7 +381,7 @@ def _cosh(dtype: DType, x: Tensor) -> Tensor:
     if dtype.kind == "c":
         return hlo.cosh(x)
     grown, shrunk = _halves(x)
-    return hlo.add(grown, shrunk)
+    return grown + shrunk
 
 
 @to_output("Sinh")
@@ -395,25 +390,25 @@ def _sinh(dtype: DType, x: Tensor) -> Tensor:
     if dtype.kind == "c":
         return hlo.sinh(x)
     grown, shrunk = _halves(x)
-    far = hlo.select(hlo.compare("LT", x, number(x, 0)), hlo.subtract(shrunk, grown), hlo.subtract(grown, shrunk))
+    far = hlo.select(x < 0, shrunk - grown, grown - shrunk)
     e = hlo.exponential_minus_one(x)
-    near = hlo.multiply(number(x, 0.5), hlo.add(e, hlo.divide(e, hlo.add(e, number(x, 1)))))
-    return hlo.select(hlo.compare("LT", hlo.abs(x), number(x, 1)), near, far)
+    near = number(x, 0.5) * (e + e / (e + number(x, 1)))
+    return hlo.select(hlo.abs(x) < number(x, 1), near, far)
 
 
 def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
     """exp(|x|) / 2 and exp(-|x|) / 2. The root of the first is finite wherever the result is."""
     half = number(x, 0.5)
-    root = hlo.exponential(hlo.multiply(half, hlo.abs(x)))
-    return hlo.multiply(hlo.multiply(half, root), root), hlo.divide(hlo.divide(half, root), root)
+    root = hlo.exponential(half * hlo.abs(x))
+    return half * root * root, half / root / root
 
 
 @to_output("Log1mexp")
 def _log1mexp(dtype: DType, x: Tensor) -> Tensor:
     """log(1 - exp(x)), by expm1 near 0 and by log1p far from it."""
-    near = hlo.log(hlo.negate(hlo.exponential_minus_one(x)))
-    far = hlo.log_plus_one(hlo.negate(hlo.exponential(x)))
-    return hlo.select(hlo.compare("LT", x, number(x, -math.log(2))), far, near)
+    near = hlo.log(-hlo.exponential_minus_one(x))
+    far = hlo.log_plus_one(-hlo.exponential(x))
+    return hlo.select(x < -math.log(2), far, near)
 
 
 # ---- complex ---------------------------------------------------------------------------------------------------------
@@ -447,4 +442,4 @@ def _complex(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 def _complex_from_polar(dtype: DType, r: Tensor, theta: Tensor) -> Tensor:
     part = np.dtype(f"f{dtype.itemsize // 2}")
     r, theta = hlo.convert(r, part), hlo.convert(theta, part)
-    return hlo.complex(hlo.multiply(r, hlo.cosine(theta)), hlo.multiply(r, hlo.sine(theta)))
+    return hlo.complex(r * hlo.cosine(theta), r * hlo.sine(theta))

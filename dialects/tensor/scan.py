@@ -113,14 +113,14 @@ class _Steps:
         """The rows of a ring from the oldest to the latest, of which some were there before the first step."""
         assert self.done is not None
         written, size = _shifted(self.done, depth), self.builder.size(length)
-        turned = hlo.compare("GT", written, size)
+        turned = written > size
         first = hlo.select(turned, hlo.remainder(written, hlo.maximum_(size, 1)), self.builder.constant(0, INT64))
-        places = hlo.add(hlo.iota(self.builder, (self.kept(length, depth),), 0, INT64), first)
+        places = hlo.iota(self.builder, (self.kept(length, depth),), 0, INT64) + first
         return hlo.take(hlo.concatenate([ring, ring], 0), places, 0)
 
 
 def _shifted(index: Tensor, by: Any) -> Tensor:
-    return hlo.add(index, by) if by else index
+    return index + by if by else index
 
 
 def _zeros(builder: Builder, dtype: Any, dims: Sequence[Dim]) -> Tensor:
@@ -146,8 +146,8 @@ class _Rows:
         if known is not None and place is not None and isinstance(self._first, int) and len(known):
             return self._source.builder.constant(known[self._first + self._step * int(place)])
         if self._step < 0:
-            return hlo.row(self._source, hlo.subtract(first, index))
-        return hlo.row(self._source, index if self._first == 0 else hlo.add(index, first))
+            return hlo.row(self._source, first - index)
+        return hlo.row(self._source, index if self._first == 0 else index + first)
 
 
 class _Trace:
@@ -306,7 +306,7 @@ class _Sliding(_Part):
         for tap, value in zip(self.out_taps, values, strict=True):
             rows[tap - self.low] = self.steps.fitting(value, self.buffer.dims[1:], "a row of a mit-mot buffer")
         self.trace.write(carries, index, rows[0])
-        return [*rows[1:], self.source.at(hlo.add(index, self.high + 1))]
+        return [*rows[1:], self.source.at(index + (self.high + 1))]
 
     def result(self, window: Values, results: Values) -> Tensor:
         count = self.steps.count
@@ -463,8 +463,8 @@ class _Scan:
             place += len(part.inits)
 
     def _goes_on(self, index: Tensor, *carries: Tensor) -> Tensor:
-        more = hlo.compare("LT", index, self.ctx.builder.size(self.steps.count))
-        return hlo.and_(more, carries[0]) if self.steps.ends else more
+        more = index < self.ctx.builder.size(self.steps.count)
+        return more & carries[0] if self.steps.ends else more
 
     def _step(self, carries: Carries) -> list[Tensor]:
         index = carries.values[0]
@@ -486,6 +486,6 @@ class _Scan:
             stack.write(carries, index, next(found))
         for part, window in zip(self.untraced, windows[len(self.parts) :], strict=True):
             write(part, window)
-        ended = [hlo.not_(hlo.convert(hlo.reshape(next(found), ()), bool))] if self.steps.ends else []
-        following_index = hlo.add(index, 1) if index.literal is None else self.ctx.constant(index.literal + 1)
+        ended = [~hlo.convert(hlo.reshape(next(found), ()), bool)] if self.steps.ends else []
+        following_index = index + 1 if index.literal is None else self.ctx.constant(index.literal + 1)
         return [following_index, *ended, *[x for part in parts for x in following[part]]]

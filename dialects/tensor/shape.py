@@ -71,7 +71,7 @@ def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, 
         if x.sizes is None and x.dtype.kind in "iu":
             size = hlo.convert(x, INT64)
             if size.uid not in ctx.builder.at_most:
-                fits = hlo.compare("GE", size, hlo.full_like(size, 0))
+                fits = size >= 0
                 ctx.check(fits, "ValueError", "negative dimensions are not allowed")
                 size = hlo.maximum_(size, 0)  # the run must get to where the flag is read
             dims.append(hlo.data_size(size, what.split()[-1].lower()))
@@ -185,9 +185,9 @@ def _completed_data(
     count = fold(hlo.add, [hlo.convert(flag, INT64) for flag in open_.values()])
     factors = [hlo.select(open_[place], one, x) if place in open_ else x for place, x in enumerate(given)]
     known, total = fold(hlo.multiply, factors), ctx.builder.size(hlo.product(old))
-    left = hlo.divide(total, hlo.maximum_(known, 1))
-    fits = hlo.and_(hlo.compare("GT", known, 0), hlo.compare("EQ", hlo.multiply(left, known), total))
-    fits = hlo.and_(hlo.compare("LE", count, 1), hlo.or_(hlo.compare("EQ", count, 0), fits))
+    left = total / hlo.maximum_(known, 1)
+    fits = (known > 0) & hlo.compare("EQ", left * known, total)
+    fits = (count <= 1) & (hlo.compare("EQ", count, 0) | fits)
     ctx.check(fits, "ValueError", f"{what}: the size that is -1 is not determined")
     return [hlo.select(flag, left, given[place]) for place, flag in open_.items()]
 
@@ -351,7 +351,7 @@ def _computed_pieces(ctx: Context, given: Tensor, total: Dim, count: int) -> lis
         "ValueError",
         "Split sizes do not sum up to input length along axis",
     )
-    ctx.check(hlo.compare("GE", given, hlo.full_like(given, 0)), "ValueError", "Split sizes cannot be negative")
+    ctx.check(given >= 0, "ValueError", "Split sizes cannot be negative")
     dims: list[Dim] = []
     left = total
     for place in range(count - 1):
@@ -399,15 +399,15 @@ def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -
         raise UnsupportedGraphError(f"ARange with step 0 at {ctx.builder.where}; use another step")
     places = hlo.iota(ctx.builder, (_any_range_length(ctx, first, last, stride),), 0, INT64)
     if stride != 1:
-        places = hlo.multiply(places, ctx.builder.size(stride))
+        places = places * ctx.builder.size(stride)
     if not (isinstance(first, int) and first == 0):
-        places = hlo.add(places, hlo.convert(start, INT64))
+        places = places + hlo.convert(start, INT64)
     return hlo.convert(places, dtype)
 
 
 def _check_step(ctx: Context, step: Tensor) -> None:
     if step.literal is None:
-        ctx.check(hlo.compare("NE", step, hlo.full_like(step, 0)), "ZeroDivisionError", "division by zero")
+        ctx.check(hlo.compare("NE", step, 0), "ZeroDivisionError", "division by zero")
     elif not step.literal.any():
         raise UnsupportedGraphError(f"ARange with step 0 at {ctx.builder.where}; use another step")
 
@@ -416,20 +416,20 @@ def _computed_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dty
     """`arange` of integers of which some are computed from data."""
     _check_step(ctx, step)
     start, stop, step = (hlo.convert(x, INT64) for x in (start, stop, step))
-    up = _moved(stop, hlo.negate(start))
+    up = _moved(stop, -start)
     if isinstance(step.sizes, int):
-        span, width = up if step.sizes > 0 else hlo.subtract(start, stop), abs(step.sizes)
+        span, width = up if step.sizes > 0 else start - stop, abs(step.sizes)
         length = span if span.uid in ctx.builder.at_most else hlo.maximum_(span, 0)
         if width != 1:
-            length = hlo.divide(hlo.add(length, width - 1), width)
+            length = (length + (width - 1)) / width
     else:
-        forward = hlo.compare("GT", step, hlo.full_like(step, 0))
+        forward = step > 0
         stride = hlo.maximum_(hlo.abs(step), 1)
-        span = hlo.maximum_(hlo.select(forward, up, hlo.subtract(start, stop)), 0)
-        length = hlo.divide(hlo.add(span, hlo.subtract(stride, 1)), stride)
+        span = hlo.maximum_(hlo.select(forward, up, start - stop), 0)
+        length = (span + (stride - 1)) / stride
     places = hlo.iota(ctx.builder, (hlo.data_size(length, "arange"),), 0, INT64)
     if step.sizes != 1:
-        places = hlo.multiply(places, step)
+        places = places * step
     return hlo.convert(_moved(places, start), dtype)
 
 
@@ -438,16 +438,16 @@ def _float_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dtype:
     _check_step(ctx, step)
     double = np.dtype(np.float64)
     first, last, stride = (hlo.convert(x, double) for x in (start, stop, step))
-    length = hlo.ceil(hlo.divide(hlo.subtract(last, first), stride))
+    length = hlo.ceil((last - first) / stride)
     finite = hlo.is_finite(length)
     ctx.check(finite, "ValueError", "arange: cannot compute length")
     length = hlo.maximum_(hlo.select(finite, length, hlo.full_like(length, 0)), 0.0)
     dim = hlo.data_size(hlo.convert(length, INT64), "arange")
     wide = np.dtype(np.float32) if dtype == np.float16 else dtype
     begin = hlo.convert(hlo.convert(first, dtype), wide)
-    delta = hlo.subtract(hlo.convert(hlo.convert(hlo.add(first, stride), dtype), wide), begin)
+    delta = hlo.convert(hlo.convert(first + stride, dtype), wide) - begin
     places = hlo.convert(hlo.iota(ctx.builder, (dim,), 0, INT64), wide)
-    return hlo.convert(hlo.add(hlo.multiply(places, delta), begin), dtype)
+    return hlo.convert(places * delta + begin, dtype)
 
 
 @lowers("Eye", "Tri")
@@ -463,7 +463,7 @@ def _moved(places: Tensor, by: Tensor | int) -> Tensor:
     """Indices moved by an integer scalar; by the constant 0 they stay as they are."""
     if (by.sizes if isinstance(by, Tensor) else by) == 0:
         return places
-    return hlo.add(places, hlo.convert(by, INT64) if isinstance(by, Tensor) else by)
+    return places + (hlo.convert(by, INT64) if isinstance(by, Tensor) else by)
 
 
 @lowers("ExtractDiag")
@@ -507,7 +507,7 @@ def alloc_diag(ctx: Context, node: Any, x: Tensor) -> Any:
     sizes = {axes[0]: size, axes[1]: size, **dict(zip(others, x.dims[:-1], strict=True))}
     dims = tuple(sizes[axis] for axis in range(rank))
     rows, columns = (hlo.iota(ctx.builder, dims, axis, INT64) for axis in axes)
-    on_diagonal = hlo.compare("EQ", hlo.add(rows, offset) if offset else rows, columns)
+    on_diagonal = hlo.compare("EQ", rows + offset if offset else rows, columns)
     spread = hlo.broadcast_in_dim(padded, dims, (*others, axes[0]))
     return hlo.select(on_diagonal, spread, ctx.constant(0, x.dtype))
 
@@ -529,7 +529,7 @@ def fill_diagonal_offset(ctx: Context, node: Any, x: Tensor, value: Tensor, offs
     PyTensor's Python writes one element for some offsets past the matrix; here nothing is written for them.
     """
     rows, columns = (hlo.iota(ctx.builder, x.dims, axis, INT64) for axis in (0, 1))
-    shifted = hlo.add(rows, hlo.convert(offset, INT64))
+    shifted = rows + hlo.convert(offset, INT64)
     return _filled(x, value, hlo.compare("EQ", shifted, columns))
 
 

@@ -82,8 +82,8 @@ def _correlated(ctx: Context, x: Tensor, kernel: Tensor, padding: list[Dim]) -> 
         return hlo.correlate(x, kernel, padding)
     parts = [(hlo.real(z), hlo.imag(z)) for z in (x, kernel)]
     (a, b), (c, d) = parts
-    real = hlo.subtract(hlo.correlate(a, c, padding), hlo.correlate(b, d, padding))
-    return hlo.complex(real, hlo.add(hlo.correlate(a, d, padding), hlo.correlate(b, c, padding)))
+    real = hlo.correlate(a, c, padding) - hlo.correlate(b, d, padding)
+    return hlo.complex(real, hlo.correlate(a, d, padding) + hlo.correlate(b, c, padding))
 
 
 @lowers("Convolve")
@@ -106,13 +106,13 @@ def bartlett(ctx: Context, node: Any, length: Tensor) -> Tensor:
     """`numpy.bartlett`: a triangle from 0 to 1 and back; empty for a negative length, 1 for a length of 1."""
     size = hlo.maximum_(hlo.convert(length, INT64), 0)
     (dim,) = sizes_of(ctx, [size], "Bartlett")
-    steps = hlo.convert(hlo.subtract(size, 1), np.float64)
+    steps = hlo.convert(size - 1, np.float64)
     places = hlo.convert(hlo.iota(ctx.builder, (dim,), 0, INT64), np.float64)
     # 2 n / (size - 1) as NumPy rounds it: 1 + m / (size - 1) and 1 - m / (size - 1) for m = 2 n - (size - 1).
-    offset = hlo.subtract(hlo.multiply(places, 2.0), steps)
-    quotient = hlo.divide(offset, hlo.maximum_(steps, 1.0))
-    rising = hlo.compare("LE", offset, hlo.full_like(offset, 0))
-    return hlo.select(rising, hlo.add(quotient, 1.0), hlo.subtract(hlo.full_like(quotient, 1), quotient))
+    offset = places * 2.0 - steps
+    quotient = offset / hlo.maximum_(steps, 1.0)
+    rising = offset <= 0
+    return hlo.select(rising, quotient + 1.0, 1 - quotient)
 
 
 # ---- Fourier transforms, in which a last axis of two holds real and imaginary parts ----------------------------------
@@ -140,7 +140,7 @@ def irfft(ctx: Context, node: Any, x: Tensor, shape: Tensor) -> Tensor:
     half = _resized(hlo.complex(real, imag), (*lengths[:-1], lengths[-1] // 2 + 1))
     found = hlo.fft(half, "IRFFT", lengths)
     count = hlo.convert(ctx.builder.size(hlo.product(lengths)), found.dtype)
-    return hlo.convert(hlo.multiply(found, count), ctx.out_dtype())
+    return hlo.convert(found * count, ctx.out_dtype())
 
 
 def _wide(x: Tensor) -> np.dtype[Any]:

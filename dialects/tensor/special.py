@@ -34,10 +34,10 @@ for _op in ("Gamma", "GammaInc", "GammaIncC", "BetaInc", "I0", "I1", "I0e", "I1e
     functions({_op: partial(_jax, _op.lower())})
 functions(
     {
-        "GammaU": lambda k, x: hlo.multiply(_jax("gammaincc", k, x), _jax("gamma", k)),
-        "GammaL": lambda k, x: hlo.multiply(_jax("gammainc", k, x), _jax("gamma", k)),
+        "GammaU": lambda k, x: _jax("gammaincc", k, x) * _jax("gamma", k),
+        "GammaL": lambda k, x: _jax("gammainc", k, x) * _jax("gamma", k),
         # -ndtri(x / 2) / sqrt(2), accurate for tiny x where erf_inv(1 - x) is not.
-        "Erfcinv": lambda x: hlo.multiply(_jax("ndtri", hlo.multiply(x, number(x, 0.5))), number(x, -math.sqrt(0.5))),
+        "Erfcinv": lambda x: _jax("ndtri", x * 0.5) * number(x, -math.sqrt(0.5)),
     }
 )
 
@@ -45,33 +45,33 @@ functions(
 @to_output("Psi")
 def _digamma(dtype: DType, x: Tensor) -> Tensor:
     """As `scipy.special.psi`, -inf at 0 and inf at -0, where CHLO's is NaN."""
-    at_zero = hlo.compare("EQ", x, number(x, 0))
-    return hlo.select(at_zero, hlo.divide(number(x, -1), x), hlo.digamma(x))
+    at_zero = hlo.compare("EQ", x, 0)
+    return hlo.select(at_zero, hlo.divide(-1, x), hlo.digamma(x))
 
 
 @to_output("PolyGamma")
 def _polygamma(dtype: DType, n: Tensor, x: Tensor) -> Tensor:
     """CHLO's at 0 and right of it, from where the recurrence leads further left."""
     zero = number(x, 0)
-    left = hlo.and_(hlo.compare("LE", x, zero), hlo.compare("GT", n, number(n, 0)))
-    right = hlo.select(left, hlo.add(x, hlo.ceil(hlo.negate(x))), x)
+    left = (x <= zero) & (n > 0)
+    right = hlo.select(left, x + hlo.ceil(-x), x)
     rest = _in_float64("polygamma_left", dtype, n, x)
-    at_pole = hlo.and_(left, hlo.compare("EQ", right, zero))
+    at_pole = left & hlo.compare("EQ", right, zero)
     one = hlo.polygamma(hlo.convert(n, dtype), hlo.select(at_pole, number(x, 1), right))
-    return hlo.select(left, hlo.add(one, rest), one)
+    return hlo.select(left, one + rest, one)
 
 
 @to_output("TriGamma")
 def _trigamma(dtype: DType, x: Tensor) -> Tensor:
     """Left of 0 by reflection, pi^2 / sin(pi x)^2 - trigamma(1 - x): CHLO's series is for x > -9."""
     one = number(x, 1)
-    negative = hlo.compare("LT", x, number(x, 0))
-    right = hlo.polygamma(one, hlo.select(negative, hlo.subtract(one, x), x))
-    far = hlo.compare("GT", x, number(x, 1e10))  # CHLO's squares it
-    right = hlo.select(far, hlo.divide(one, hlo.subtract(x, number(x, 0.5))), right)
-    wave = hlo.sine(hlo.multiply(hlo.subtract(x, hlo.floor(x)), number(x, math.pi)))
-    ratio = hlo.divide(number(x, math.pi), wave)
-    return hlo.select(negative, hlo.subtract(hlo.multiply(ratio, ratio), right), right)
+    negative = x < 0
+    right = hlo.polygamma(one, hlo.select(negative, one - x, x))
+    far = x > 10000000000.0  # CHLO's squares it
+    right = hlo.select(far, one / (x - 0.5), right)
+    wave = hlo.sine((x - hlo.floor(x)) * number(x, math.pi))
+    ratio = number(x, math.pi) / wave
+    return hlo.select(negative, ratio * ratio - right, right)
 
 
 def _in_float64(name: str, dtype: DType, *operands: Tensor) -> Tensor:

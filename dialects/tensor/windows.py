@@ -109,12 +109,12 @@ def _computed_window(ctx: Context, entry: slice, step: int, size: Dim, axis: int
             ends.append(builder.size(_clamped(None, step, size, last=last)))
             continue
         value = hlo.convert(given, INT64)
-        value = hlo.select(hlo.compare("LT", value, hlo.full_like(value, 0)), hlo.add(value, builder.size(size)), value)
+        value = hlo.select(value < 0, value + builder.size(size), value)
         ends.append(hlo.minimum_(hlo.maximum_(value, builder.size(low)), builder.size(high)))
     span = hlo.subtract(*reversed(ends)) if step > 0 else hlo.subtract(*ends)
     length = hlo.maximum_(span, 0)
     if width != 1:
-        length = hlo.divide(hlo.add(length, width - 1), width)
+        length = (length + (width - 1)) / width
     dim = hlo.data_size(length, "slice", (size + width - 1) // width)
     if step > 0 and (not isinstance(entry.start, Tensor) or entry.start.sizes is not None):
         return Window(_clamped(_bound(ctx, entry.start, size, axis, "start"), step, size), dim, step)
@@ -163,13 +163,13 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[
     end = ctx.builder.size(size, index.dtype)
     shifted = index
     if not unsigned:  # an unsigned one that is negative now was past every end
-        below = hlo.compare("LT", index, hlo.full_like(index, 0))
-        shifted = hlo.select(below, hlo.add(index, end), index)
-    inside = hlo.and_(hlo.compare("GE", shifted, hlo.full_like(index, 0)), hlo.compare("LT", shifted, end))
+        below = index < 0
+        shifted = hlo.select(below, index + end, index)
+    inside = (shifted >= hlo.full_like(index, 0)) & (shifted < end)
     fine = hlo.reduce_monoid(inside, range(inside.ndim), "and")
     low, _ = dimension.bounds(count)
     if not low and not ctx.builder.constraints.known_equal(count, hlo.product(index.dims)):
-        fine = hlo.or_(fine, hlo.compare("EQ", ctx.builder.size(count), 0))
+        fine = fine | hlo.compare("EQ", ctx.builder.size(count), 0)
     ctx.check(fine, "IndexError", message)
     return shifted
 
@@ -198,7 +198,7 @@ def _literal_in_range(ctx: Context, index: Tensor, size: Dim, axis: int, needed:
         return ctx.constant(np.where(values < 0, values + size, values))
     literal = ctx.constant(values)
     negative = ctx.constant(values < 0)
-    return hlo.select(negative, hlo.add(literal, ctx.builder.size(size)), literal)
+    return hlo.select(negative, literal + ctx.builder.size(size), literal)
 
 
 def read_windows(ctx: Context, x: Tensor, windows: Sequence[Window]) -> Tensor:
@@ -225,8 +225,8 @@ def read_windows(ctx: Context, x: Tensor, windows: Sequence[Window]) -> Tensor:
 def _places(ctx: Context, w: Window) -> Tensor:
     """The indices that a window selects, for a step that is known only at run time."""
     assert isinstance(w.step, Tensor)
-    steps = hlo.multiply(hlo.iota(ctx.builder, (w.length,), 0, INT64), w.step)
-    return hlo.add(steps, ctx.builder.size(w.start) if w.first is None else w.first)
+    steps = hlo.iota(ctx.builder, (w.length,), 0, INT64) * w.step
+    return steps + (ctx.builder.size(w.start) if w.first is None else w.first)
 
 
 def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
@@ -246,10 +246,10 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
             for w in windows
         ]
     if all(w.covers(size) for w, size in zip(windows, x.dims, strict=True)):
-        return hlo.add(x, y) if increment else hlo.reshape(y, x.dims)
+        return x + y if increment else hlo.reshape(y, x.dims)
     if all(w.step == 1 for w in windows):
         if increment:
-            y = hlo.add(read_windows(ctx, x, windows), y)
+            y = read_windows(ctx, x, windows) + y
         builder = ctx.builder
         starts = [builder.size(w.start) if w.index is None else hlo.convert(w.index, INT64) for w in windows]
         return hlo.dynamic_update_slice(x, y, starts)
@@ -272,4 +272,4 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
         return hlo.with_dims(hlo.pad(values, ctx.constant(0, values.dtype), low, high, gaps), x.dims)
 
     there, new = spread(hlo.full(ctx.builder, ctx.constant(True), y.dims)), spread(y)
-    return hlo.select(there, hlo.add(x, new) if increment else new, x)
+    return hlo.select(there, x + new if increment else new, x)
