@@ -26,8 +26,8 @@ _PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
-    *("aesara", "control", "data_dependent", "elemwise", "factorizations", "host", "index", "jax_ops", "linalg"),
-    *("matrix_equations", "places", "random", "reduce", "scan", "shape", "signal"),
+    *("aesara", "control", "data_dependent", "elemwise", "host", "index", "jax_ops", "linalg", "random", "reduce"),
+    *("scan", "shape", "signal"),
 )
 
 

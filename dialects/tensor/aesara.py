@@ -11,9 +11,7 @@ from ...codegen.builder import Tensor, matrices
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
-from .factorizations import eigenpairs
-from .linalg import factor_solve
-from .matrix_equations import sylvester
+from .linalg import eigenpairs, factor_solve, sylvester
 from .reduce import reduced_axes
 from .shape import broadcast_to, common_dims, sizes_of
 

@@ -17,7 +17,6 @@ from ...codegen.dims import Dim
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError, UnsupportedOpError
 from ..registry import lowers
-from . import special as special  # its rules join the table
 from .scalar import TABLE, refusal
 from .shape import typed_dims
 

@@ -34,7 +34,7 @@ OTHER_NAMES = {
     "FloorDivide": "IntDiv",
     "TrueDivide": "TrueDiv",
 }
-# Tested below, by functions of their own; those of special.py in test_special.py.
+# Tested below, by functions of their own; special functions in test_special.py.
 ELSEWHERE = {"Cast", "Pow", "MulWithoutZeros", "Softplus", "Sigmoid", "Log1mexp"}
 
 
