@@ -64,6 +64,17 @@ def typed_dims(ctx: Context, operands: Sequence[tuple[Sequence[bool], Dims]], wh
     return tuple(found)
 
 
+def known_dim(x: Tensor) -> Dim | None:
+    """What is known of an integer scalar as a size; None for a vector, and where nothing is."""
+    return None if isinstance(x.sizes, tuple) else x.sizes
+
+
+def as_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
+    """An int64 scalar that is not negative as a dimension: what is known of it, or one from data of that name."""
+    known = known_dim(count)
+    return hlo.data_size(count, name, bound) if known is None else known
+
+
 def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
     """Scalars as dimensions that are not negative; those computed from data become sizes from data."""
     dims = []
@@ -363,22 +374,24 @@ def _computed_pieces(ctx: Context, given: Tensor, total: Dim, count: int) -> lis
     return [*dims, left]
 
 
-def range_length(start: Dim, stop: Dim, step: int) -> Dim:
-    """`len(range(start, stop, step))`."""
-    span = stop - start if step > 0 else start - stop
-    width = step if step > 0 else -step
-    return maximum((span + (width - 1)) // width, 0)
+def range_length(start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
+    """`len(range(start, stop, step))` of int64 scalars, as one; known as a size where they are."""
+    forward, width = step > 0, hlo.maximum_(hlo.abs(step), 1)
+    low, high = hlo.select(forward, start, stop), hlo.select(forward, stop, start)
+    span = high if low.sizes == 0 else high - low
+    length = span if span.uid in step.builder.at_most else hlo.maximum_(span, 0)
+    return length if width.sizes == 1 else (length + (width - 1)) / width
 
 
-def _any_range_length(ctx: Context, start: Dim, stop: Dim, step: Dim) -> Dim:
-    """`len(range(start, stop, step))` for a step that may be known only at run time."""
-    if isinstance(step, int):
-        return range_length(start, stop, step)
-    width = maximum(step, -step)
-    ctx.at_least(width, 1, "the absolute step of ARange")
-    width, forward = maximum(width, 1), minimum(maximum(step, 0), 1)
-    up, down = (maximum((span + width - 1) // width, 0) for span in (stop - start, start - stop))
-    return down + (up - down) * forward
+def nonzero_step(ctx: Context, step: Tensor, what: str) -> None:
+    """Demands that a range moves on."""
+    known = known_dim(step)
+    if step.literal is not None and not step.literal.any():
+        raise UnsupportedGraphError(f"{what} has step 0 ({ctx.builder.where}); use another step")
+    if known is not None:
+        ctx.at_least(maximum(known, -known), 1, f"the absolute step of {what}")
+    elif step.literal is None:
+        ctx.check(hlo.compare("NE", step, 0), "ZeroDivisionError", "division by zero")
 
 
 @lowers("ARange")
@@ -391,43 +404,10 @@ def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -
             return ctx.constant(values)
     if any(x.dtype.kind not in "iu" for x in (start, stop, step)):
         return _float_range(ctx, start, stop, step, dtype)
-    if any(x.sizes is None for x in (start, stop, step)):
-        return _computed_range(ctx, start, stop, step, dtype)
-    first, last = ctx.dim(start, "the start of ARange"), ctx.dim(stop, "the stop of ARange")
-    stride = ctx.dim(step, "the step of ARange")
-    if isinstance(stride, int) and stride == 0:
-        raise UnsupportedGraphError(f"ARange with step 0 at {ctx.builder.where}; use another step")
-    places = hlo.iota(ctx.builder, (_any_range_length(ctx, first, last, stride),), 0, INT64)
-    if stride != 1:
-        places = places * ctx.builder.size(stride)
-    if not (isinstance(first, int) and first == 0):
-        places = places + hlo.convert(start, INT64)
-    return hlo.convert(places, dtype)
-
-
-def _check_step(ctx: Context, step: Tensor) -> None:
-    if step.literal is None:
-        ctx.check(hlo.compare("NE", step, 0), "ZeroDivisionError", "division by zero")
-    elif not step.literal.any():
-        raise UnsupportedGraphError(f"ARange with step 0 at {ctx.builder.where}; use another step")
-
-
-def _computed_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dtype: Any) -> Tensor:
-    """`arange` of integers of which some are computed from data."""
-    _check_step(ctx, step)
     start, stop, step = (hlo.convert(x, INT64) for x in (start, stop, step))
-    up = _moved(stop, -start)
-    if isinstance(step.sizes, int):
-        span, width = up if step.sizes > 0 else start - stop, abs(step.sizes)
-        length = span if span.uid in ctx.builder.at_most else hlo.maximum_(span, 0)
-        if width != 1:
-            length = (length + (width - 1)) / width
-    else:
-        forward = step > 0
-        stride = hlo.maximum_(hlo.abs(step), 1)
-        span = hlo.maximum_(hlo.select(forward, up, start - stop), 0)
-        length = (span + (stride - 1)) / stride
-    places = hlo.iota(ctx.builder, (hlo.data_size(length, "arange"),), 0, INT64)
+    nonzero_step(ctx, step, "ARange")
+    length = ctx.builder.constraints.canonical(as_size(range_length(start, stop, step), "arange"))
+    places = hlo.iota(ctx.builder, (length,), 0, INT64)
     if step.sizes != 1:
         places = places * step
     return hlo.convert(_moved(places, start), dtype)
@@ -435,7 +415,7 @@ def _computed_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dty
 
 def _float_range(ctx: Context, start: Tensor, stop: Tensor, step: Tensor, dtype: Any) -> Tensor:
     """`arange` with floats among its arguments. As in NumPy, the elements are spaced as the first two are."""
-    _check_step(ctx, step)
+    nonzero_step(ctx, step, "ARange")
     double = np.dtype(np.float64)
     first, last, stride = (hlo.convert(x, double) for x in (start, stop, step))
     length = hlo.ceil((last - first) / stride)

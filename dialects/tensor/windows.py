@@ -7,7 +7,7 @@ are checked: out of range raises `IndexError`, as NumPy does (a constraint where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,108 +17,81 @@ from ...codegen import dims as dimension
 from ...codegen.builder import INT64, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
-from ...codegen.errors import UnsupportedGraphError
-from .shape import range_length
+from .shape import as_size, known_dim, nonzero_step, range_length
 
 _HUGE = 2**62
 
 
 @dataclass
 class Window:
-    """A basic index of one axis: `length` elements from `start` on, every `step`-th.
+    """A basic index of one axis: `length` elements from `start` on, every `step`-th; the last one first if `backward`.
 
-    A runtime `index` (an integer scalar, in range) stands for one element; `dropped` says that the axis goes away.
-    `first` is the start where that is computed from data; the step is a handle then.
+    Where only a run tells start or step, both are handles. A start alone is one: an integer index, of one element.
+    `dropped` says that the axis goes away.
     """
 
-    start: Dim
+    start: Dim | Tensor
     length: Dim
     step: int | Tensor = 1
-    index: Tensor | None = None
     dropped: bool = False
-    first: Tensor | None = None
+    backward: bool = False
 
     def covers(self, size: Dim) -> bool:
-        """Selects all there is, in order, whether the axis goes away or not."""
+        """Selects all there is, whether the axis goes away or not."""
         if self.dropped:
             return size == 1
         return self.step == 1 and self.start == 0 and self.length == size
 
+    def first(self, ctx: Context) -> Tensor:
+        """The start as an int64 scalar."""
+        return hlo.convert(self.start, INT64) if isinstance(self.start, Tensor) else ctx.builder.size(self.start)
+
+    def places(self, ctx: Context) -> Tensor:
+        """The indices of all elements."""
+        step = self.step if isinstance(self.step, Tensor) else ctx.constant(self.step, INT64)
+        return hlo.iota(ctx.builder, (self.length,), 0, INT64) * step + self.first(ctx)
+
 
 def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
     """The window that a basic index (a slice of scalars, or an integer scalar) selects of an axis."""
-    if isinstance(entry, slice):
-        return _slice_window(ctx, entry, size, axis)
-    return _integer_window(ctx, entry, size, axis)
+    if not isinstance(entry, slice):
+        return _integer_window(ctx, entry, size, axis)
+    start, stop, step = _indices(ctx, entry, size, axis)
+    length = range_length(start, stop, step)
+    width = abs(step.sizes) if isinstance(step.sizes, int) else 1
+    computed = known_dim(length) is None
+    dim = as_size(length, "slice", (size + width - 1) // width)
+    first = known_dim(start)
+    if first is None or not isinstance(step.sizes, int) or (computed and step.sizes < 0):
+        return Window(start, dim, step)
+    if step.sizes > 0:
+        return Window(first, dim, step.sizes)
+    # An empty slice must not start below 0 or above the size.
+    return Window((first + (dim - 1) * step.sizes) * minimum(dim, 1), dim, width, backward=True)
 
 
-def _bound(ctx: Context, entry: Any, size: Dim, axis: int, what: str) -> Dim | None:
-    """A slice's end as NumPy reads it: negative counts from the end; not yet clamped. None where left out."""
-    if not isinstance(entry, Tensor):
-        return None
-    dim = ctx.dim(entry, f"the {what} of a slice of axis {axis}")
-    if isinstance(dim, int):
-        if dim >= _HUGE:  # past the end, as the size itself is; arithmetic on the number could overflow
-            return size
-        return dim + size if dim < 0 else dim
-    low, _ = dimension.bounds(dim)
-    if low is not None and low >= 0:
-        return dim
-    return dim + size * minimum(maximum(-dim, 0), 1)
+def _indices(ctx: Context, entry: slice, size: Dim, axis: int) -> tuple[Tensor, Tensor, Tensor]:
+    """`slice.indices`: start, stop and step as int64 scalars, of which a negative end was counted from the end."""
+    builder = ctx.builder
+    step = hlo.convert(entry.step, INT64) if isinstance(entry.step, Tensor) else ctx.constant(1, INT64)
+    nonzero_step(ctx, step, f"a slice of axis {axis}")
+    forward, end = step > 0, builder.size(size)
+    low, high = hlo.select(forward, ctx.constant(0), ctx.constant(-1)), hlo.select(forward, end, end - 1)
 
-
-def _slice_window(ctx: Context, entry: slice, size: Dim, axis: int) -> Window:
-    step = 1 if not isinstance(entry.step, Tensor) else ctx.dim(entry.step, f"the step of a slice of axis {axis}")
-    ends = [end for end in (entry.start, entry.stop) if isinstance(end, Tensor)]
-    if isinstance(step, int) and step and any(end.sizes is None for end in ends):
-        return _computed_window(ctx, entry, step, size, axis)
-    start = _bound(ctx, entry.start, size, axis, "start")
-    stop = _bound(ctx, entry.stop, size, axis, "stop")
-    if isinstance(step, int):
-        if step == 0:
-            raise UnsupportedGraphError(f"a slice of axis {axis} has step 0 ({ctx.builder.where}); use another step")
-        first, last = _clamped(start, step, size), _clamped(stop, step, size, last=True)
-        return Window(first, range_length(first, last, step), step)
-    # A runtime step: both signs are worked out and the right one is chosen by arithmetic on 0 and 1.
-    width = maximum(step, -step)
-    ctx.at_least(width, 1, f"the absolute step of a slice of axis {axis}")
-    width, forward = maximum(width, 1), minimum(maximum(step, 0), 1)
-    first_up, first_down = (_clamped(start, sign, size) for sign in (1, -1))
-    last_up, last_down = (_clamped(stop, sign, size, last=True) for sign in (1, -1))
-    up = maximum((last_up - first_up + width - 1) // width, 0)
-    down = maximum((first_down - last_down + width - 1) // width, 0)
-    first = first_down + (first_up - first_down) * forward
-    return Window(first, down + (up - down) * forward, ctx.builder.size(step))
-
-
-def _clamped(end: Dim | None, step: int, size: Dim, *, last: bool = False) -> Dim:
-    """An end of `slice(...).indices(size)`."""
-    low, high = (0, size) if step > 0 else (-1, size - 1)
-    if end is None:
-        return high if last == (step > 0) else low
-    return minimum(maximum(end, low), high)
-
-
-def _computed_window(ctx: Context, entry: slice, step: int, size: Dim, axis: int) -> Window:
-    """A slice of which an end is computed from data, and so the length is; as long as the axis at most."""
-    builder, width = ctx.builder, abs(step)
-    low, high = (0, size) if step > 0 else (-1, size - 1)
-    ends = []
-    for given, last in ((entry.start, False), (entry.stop, True)):
+    def clamped(given: Any, default: Tensor) -> Tensor:
         if not isinstance(given, Tensor):
-            ends.append(builder.size(_clamped(None, step, size, last=last)))
-            continue
+            return default
+        if isinstance(given.sizes, int) and given.sizes >= _HUGE:  # arithmetic on the number could overflow
+            return hlo.minimum_(end, high)
         value = hlo.convert(given, INT64)
-        value = hlo.select(value < 0, value + builder.size(size), value)
-        ends.append(hlo.minimum_(hlo.maximum_(value, builder.size(low)), builder.size(high)))
-    span = hlo.subtract(*reversed(ends)) if step > 0 else hlo.subtract(*ends)
-    length = hlo.maximum_(span, 0)
-    if width != 1:
-        length = (length + (width - 1)) / width
-    dim = hlo.data_size(length, "slice", (size + width - 1) // width)
-    if step > 0 and (not isinstance(entry.start, Tensor) or entry.start.sizes is not None):
-        return Window(_clamped(_bound(ctx, entry.start, size, axis, "start"), step, size), dim, step)
-    return Window(0, dim, ctx.constant(step, INT64), first=ends[0])
+        value = hlo.select(value < 0, value + end, value)
+        return hlo.minimum_(hlo.maximum_(value, low), high)
+
+    return (
+        clamped(entry.start, hlo.select(forward, low, high)),
+        clamped(entry.stop, hlo.select(forward, high, low)),
+        step,
+    )
 
 
 def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window:
@@ -133,7 +106,7 @@ def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window
         if is_size and low is not None and low >= 0:
             ctx.at_least(size, known + 1, f"index {known} of axis {axis}", "index")
             return Window(known, 1, dropped=True)
-    return Window(0, 1, index=in_range(ctx, entry, size, axis), dropped=True)
+    return Window(in_range(ctx, entry, size, axis), 1, dropped=True)
 
 
 def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[Dim] | None = None) -> Tensor:
@@ -206,27 +179,23 @@ def read_windows(ctx: Context, x: Tensor, windows: Sequence[Window]) -> Tensor:
     plain = {
         axis: (w.start, w.length, w.step)
         for axis, w in enumerate(windows)
-        if w.index is None and isinstance(w.step, int) and w.step > 0
+        if not isinstance(w.start, Tensor) and isinstance(w.step, int)
     }
     x = hlo.slice_axes(x, plain)
-    indices = [w.index for w in windows]
-    if any(index is not None for index in indices):
-        starts = [ctx.builder.size(0) if index is None else hlo.convert(index, INT64) for index in indices]
-        sizes = (size if index is None else 1 for index, size in zip(indices, x.dims, strict=True))
+    if any(map(_is_index, windows)):
+        starts = [w.first(ctx) if _is_index(w) else ctx.builder.size(0) for w in windows]
+        sizes = (1 if _is_index(w) else size for w, size in zip(windows, x.dims, strict=True))
         x = hlo.dynamic_slice(x, starts, tuple(sizes))
     for axis, w in enumerate(windows):
         if isinstance(w.step, Tensor):
-            x = hlo.take(x, _places(ctx, w), axis)
-        elif w.step < 0:
-            x = hlo.slice_axis(x, axis, w.start, w.length, w.step)
+            x = hlo.take(x, w.places(ctx), axis)
+        elif w.backward:
+            x = hlo.reverse(x, [axis])
     return x
 
 
-def _places(ctx: Context, w: Window) -> Tensor:
-    """The indices that a window selects, for a step that is known only at run time."""
-    assert isinstance(w.step, Tensor)
-    steps = hlo.iota(ctx.builder, (w.length,), 0, INT64) * w.step
-    return steps + (ctx.builder.size(w.start) if w.first is None else w.first)
+def _is_index(w: Window) -> bool:
+    return isinstance(w.start, Tensor) and not isinstance(w.step, Tensor)
 
 
 def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window], *, increment: bool) -> Tensor:
@@ -234,39 +203,27 @@ def write_windows(ctx: Context, x: Tensor, y: Tensor, windows: Sequence[Window],
     for axis, w in enumerate(windows):
         if isinstance(w.step, Tensor):
             rest = [Window(0, x.dims[axis]) if other == axis else w for other, w in enumerate(windows)]
-            region = hlo.put(read_windows(ctx, x, rest), _places(ctx, w), y, axis, "add" if increment else "set")
+            region = hlo.put(read_windows(ctx, x, rest), w.places(ctx), y, axis, "add" if increment else "set")
             return write_windows(ctx, x, region, rest, increment=False)
-    backward = [axis for axis, w in enumerate(windows) if isinstance(w.step, int) and w.step < 0]
+    backward = [axis for axis, w in enumerate(windows) if w.backward]
     if backward:
-        y = hlo.reverse(y, backward)
-        windows = [
-            Window((w.start + (w.length - 1) * w.step) * minimum(w.length, 1), w.length, -w.step)
-            if isinstance(w.step, int) and w.step < 0
-            else w
-            for w in windows
-        ]
+        y, windows = hlo.reverse(y, backward), [replace(w, backward=False) for w in windows]
     if all(w.covers(size) for w, size in zip(windows, x.dims, strict=True)):
         return x + y if increment else hlo.reshape(y, x.dims)
     if all(w.step == 1 for w in windows):
-        if increment:
-            y = read_windows(ctx, x, windows) + y
-        builder = ctx.builder
-        starts = [builder.size(w.start) if w.index is None else hlo.convert(w.index, INT64) for w in windows]
-        return hlo.dynamic_update_slice(x, y, starts)
-    indexed = [w.index is not None for w in windows]
+        y = read_windows(ctx, x, windows) + y if increment else y
+        return hlo.dynamic_update_slice(x, y, [w.first(ctx) for w in windows])
+    indexed = [_is_index(w) for w in windows]
     if any(indexed):  # first in what is at these indices, which is then written as a whole
         rest = [w if flag else Window(0, size) for w, flag, size in zip(windows, indexed, x.dims, strict=True)]
         inside = [Window(0, 1) if flag else w for w, flag in zip(windows, indexed, strict=True)]
         region = write_windows(ctx, read_windows(ctx, x, rest), y, inside, increment=increment)
         return write_windows(ctx, x, region, rest, increment=False)
 
-    low, high, gaps = [], [], []
-    for w, size in zip(windows, x.dims, strict=True):
-        assert isinstance(w.step, int)
-        span = w.length if w.step == 1 else maximum((w.length - 1) * w.step + 1, 0)
-        low.append(w.start)
-        high.append(size - w.start - span)
-        gaps.append(w.step - 1)
+    low: Any = [w.start for w in windows]
+    gaps: Any = [w.step - 1 for w in windows]
+    spans = [y if not gap else maximum((y - 1) * (gap + 1) + 1, 0) for y, gap in zip(y.dims, gaps, strict=True)]
+    high = [size - first - span for size, first, span in zip(x.dims, low, spans, strict=True)]
 
     def spread(values: Tensor) -> Tensor:
         return hlo.with_dims(hlo.pad(values, ctx.constant(0, values.dtype), low, high, gaps), x.dims)

@@ -400,6 +400,9 @@ def test_computed_slices():
     program = check_data_sizes([x], parts, SEVEN)
     assert set(names(program).values()) == {"x_0", "(x_0 + 1)//2"}
     check_data_sizes([x, matrix], matrix[: CUT - 2, CUT - 3 :], SEVEN, GRID)
+    check_data_sizes([x], [x[::CUT], x[::-CUT], x[5:1:-CUT], x[CUT : CUT + 2 : CUT], x[::CUT].set(0.0)], SEVEN)
+    with pytest.raises(ZeroDivisionError):
+        hlograph.function([x], x[:: CUT - CUT.copy()])(SEVEN)
 
 
 def test_writing_computed_slices():

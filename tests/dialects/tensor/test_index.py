@@ -15,7 +15,6 @@ import hlograph
 import hlograph.pytensor
 from hlograph.errors import (
     ArgumentShapeError,
-    DataDependentSizeError,
     IndexOutOfBoundsError,
     IndexShapeError,
     UnsupportedGraphError,
@@ -224,17 +223,6 @@ def test_runtime_index_out_of_range(inputs, output, values):
     for run in (program.compile(), program.interpret):
         with pytest.raises(IndexError, match="out of bounds for axis"):
             run(*values)
-
-
-def test_data_dependent_step():
-    region = x[:: pt.argmax(y)]
-    region.name = "region"
-    with pytest.raises(DataDependentSizeError) as caught:
-        hlograph.emit_stablehlo(([x, y], [region]))
-    message = str(caught.value)
-    assert "the step of a slice of axis 0" in message
-    assert "'region'" in message
-    assert "Pass it as an integer scalar input" in message
 
 
 def test_step_zero():
