@@ -16,7 +16,7 @@ from ...codegen.builder import Tensor
 from ...codegen.emit import Context
 from ...codegen.ir.jax_compat import enable_x64
 from .. import releases
-from ..library import Library
+from ..library import Library, library
 from ..registry import lowers
 from ..tensor import host, random
 
@@ -240,7 +240,7 @@ def _with_jax(function: Any, *arrays: Any) -> np.ndarray[Any, Any]:
 # ---- lowering rules ---------------------------------------------------------------------------------------------
 
 
-def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
+def _lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
     """The rule of `Draw`."""
     if host.runs_python(node.op):
         return host.host(ctx, node, key, size, *parameters)[0]
@@ -248,8 +248,20 @@ def lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Ten
     return random.draw(ctx, node.op.rv_op, variables, key, size, parameters)
 
 
-def register(split: type, fold: type, draw: type) -> None:
-    """Registers the rules for a library's classes."""
+def with_base(base: Any, package: str, module: str) -> list[Any]:
+    """The ops on keys in front of a library's `Op`, with their rules registered.
+
+    Args:
+        base: the library's `Op`.
+        package: the library's name.
+        module: where the classes stand.
+    """
+    made = []
+    for parts in (SplitKeyParts, FoldInParts, DrawParts):
+        own = {"__doc__": parts.__doc__, "__module__": module, "library": library(package)}
+        made.append(type(base)(parts.__name__.removesuffix("Parts"), (parts, base), own))
+    split, fold, draw = made
     lowers(split)(lambda ctx, node, key: random.split_key(ctx, key, node.op.count))
     lowers(fold)(lambda ctx, node, key, numbers: random.fold_in(ctx, key, numbers))
-    lowers(draw, unsupported=lambda op: random.refused(op.rv_op))(lower_draw)
+    lowers(draw, unsupported=lambda op: random.refused(op.rv_op))(_lower_draw)
+    return made

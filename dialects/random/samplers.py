@@ -1,4 +1,4 @@
-"""How JAX draws PyTensor's and PyMC's random variables: parameters as these have them, random numbers as `jax.random`.
+"""How JAX draws the random variables of PyTensor, Aesara and PyMC: their parameters, random numbers as `jax.random`.
 
 A draw is JAX's sampler with that key and nothing else, so that it can be made again by hand; docs/random.md has the
 formulas. What `jax.random` has not is drawn by formulas of SciPy or PyMC, or by rejection.
@@ -459,3 +459,35 @@ def _stick_breaking_weights(key: Array, shape: Shape, dtype: Any, alpha: Array, 
     left = jnp.cumprod(1 - parts, axis=-1)
     before = jnp.concatenate([jnp.ones((*shape, 1), dtype), left], axis=-1)
     return jnp.concatenate([before[..., :-1] * parts, before[..., -1:]], axis=-1)
+
+
+# ---- ops in Aesara alone, which PyTensor writes as graphs of others --------------------------------------------------
+
+
+@samples("ChoiceRV")
+def _choice_with(key: Array, shape: Shape, dtype: Any, items: Array, *chances: Array) -> Array:
+    """With replacement."""
+    count = items.shape[-1]
+    if chances:
+        places = random.categorical(key, jnp.log(chances[0]), axis=-1, shape=shape)
+    else:
+        places = random.randint(key, shape, 0, count, np.int64)
+    return jnp.take_along_axis(jnp.broadcast_to(items, (*shape, count)), places[..., None], -1)[..., 0]
+
+
+@samples("ChoiceRV without replacement")
+def _choice_of_all(key: Array, shape: Shape, dtype: Any, items: Array, *chances: Array) -> Array:
+    """One choice for all of the draw, whose elements are of the same items."""
+    flat = [x.reshape(-1, x.shape[-1])[0] for x in (items, *chances)]
+    return choice(key, *flat, jnp.zeros(shape, bool))
+
+
+of_numbers(
+    {
+        "ChiSquareRV": lambda k, n, t, df: random.chisquare(k, df, n, t),
+        "FRV": lambda k, n, t, above, below: random.f(k, above, below, n, t),
+        "RayleighRV": lambda k, n, t, scale: random.rayleigh(k, scale, n, t),
+        "PowerRV": lambda k, n, t, a: jnp.exp(-random.exponential(k, n, t) / a),  # inversion: the chance is x**a
+    }
+)
+samples("ZipfRV")(lambda k, n, t, a: zipf(k, a, n).astype(np.int64))

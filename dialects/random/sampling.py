@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import jax
@@ -18,17 +17,14 @@ import jax.numpy as jnp
 from jax import random
 
 from ..registry import LIBRARIES
+from .keys import IMPLEMENTATION
 
 Array: TypeAlias = Any
 Shape: TypeAlias = "tuple[Any, ...]"
 Sampler = Callable[..., Array]
 
-IMPLEMENTATION = "threefry2x32"
-
 # Their random variables of one name have the same parameters.
 _MODULES = ("pytensor.tensor.random.basic", "aesara.tensor.random.basic")
-# The files of samplers, which register them when they are imported.
-_FILES = ("samplers", "aesara_samplers")
 
 # What is drawn is an order of items, or of the numbers below a count.
 _ORDERS = ("PermutationRV", "ChoiceWithoutReplacement")
@@ -69,8 +65,7 @@ def refuses(name: str, reason: str) -> None:
 def find(name: str) -> Sampler | None:
     """The sampler of a class; None where it has none."""
     if not _SAMPLERS:
-        for file in _FILES:
-            import_module(f".{file}", __package__)
+        from . import samplers  # noqa: F401 - which registers them
     return _SAMPLERS.get(name)
 
 

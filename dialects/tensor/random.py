@@ -61,7 +61,7 @@ def drawing(node: Any, key: Any = None) -> Any:
         key: its data; None for what a program computes.
     """
     ops = import_module(f"...random.{type(node).__module__.partition('.')[0]}_ops", __name__)
-    graphs = ops.GRAPHS.module
+    graphs = ops.Draw.library.module
     variable = graphs("tensor.type").TensorType("uint32", (2,))() if key is None else graphs("tensor").constant(key)
     op, size, parameters = draw_parts(node.op, node.inputs)
     type_ = node.outputs[1].type
