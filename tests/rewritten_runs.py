@@ -121,7 +121,7 @@ def with_less_saved(program: Program) -> tuple[Program, Program, Report]:
     before = Program.parse(str(module))
     report = Report("recompute_saved", True)
     work_into_loops.run(module, report)
-    recompute_saved.run(module, report, after="sink_reductions")
+    recompute_saved.run(module, report, reassociate=False)
     verify(module, "the result")
     run_pipeline(module, "cse")
     return before, Program.parse(str(module)), report

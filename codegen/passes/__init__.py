@@ -53,7 +53,6 @@ def run_all(
     named = [parse_spec(spec) for spec in specs]
     planned = [(write_spec(name, options), find(name), find(name).parse(options)) for name, options in named]
     reports: list[Report] = []
-    changed: set[str] = set()  # the passes that rewrote something
     copy: ir.Module | None = None  # for passes on loops that follow each other
     names: Set[str] = set()  # of the ops in the module; none where they are not known
 
@@ -66,8 +65,7 @@ def run_all(
 
     for number, (spec, how, options) in enumerate(planned):
         wanted = how.triggers if promising else None
-        after = options.get("after", "nothing") in {"nothing", *changed}
-        if not after or not (wanted is None or has(wanted)):
+        if wanted is not None and not has(wanted):
             if watch is not None:
                 watch.skipped(spec)
         else:
@@ -84,7 +82,6 @@ def run_all(
             reports.append(report)
             if report.changed:
                 names = set()
-                changed.add(how.name)
                 if copy is not None:
                     on_copy.append(how.name)
                 else:
@@ -97,6 +94,6 @@ def run_all(
                 verify(copy, f"the result of {', '.join(on_copy)}")
                 replace_body(module, copy)
             copy = None
-    if changed:
+    if any(report.changed for report in reports):
         forget_unused_counts(module)
     return reports

@@ -15,8 +15,8 @@ kept in a stack, the old or a new one, or computed again from others. So stacks 
 whose rows are cheap work on other rows goes, and so does one that is cheap work on what is read anyway; an exponential
 is done again where that saves a stack, a sine is not.
 
-A carry that is saved as it comes into the step and also as it leaves it (`%h` and `%h1`) is saved once: the stack gets
-a row more, for its initial value, and each step reads two rows of it.
+A carry that is saved as it comes into the step and also as it leaves it (`%h` and `%h1`) is saved once, as it leaves
+it: what came into a step is the row before, and the initial value in the first step.
 
 Preconditions: both loops have a known number of steps; a stack that goes is read by that one loop only, row by row,
 every row being one that the first loop has written; the memory falls. What has no cheap work (dots, loops, calls) is
@@ -32,12 +32,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from ..analysis.cost import cost, load, store
-from ..analysis.cut import FOREVER, Choice, Value, cheapest
+from ..analysis.cut import FOREVER, Value, cheapest
 from ..analysis.loops import Affine, Loop, Stack, slices_of
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline, stablehlo
@@ -52,7 +51,6 @@ from ..ir.values import (
     shape_of,
     static_bytes,
     static_shape,
-    terminator,
     users,
 )
 from ..ir.while_ops import add_carries, drop_dead_carries
@@ -70,23 +68,20 @@ def run(
     report: Report,
     *,
     reassociate: bool = True,
-    after: Literal["nothing", "sink_reductions"] = "nothing",
 ) -> None:
     """Computes again in later loops what is not worth saving.
 
     Args:
         module: is changed, in place; calls in loops should have been inlined, and common subexpressions be one.
         report: takes note of each loop that saves values for another.
-        reassociate: whether reductions of stacks may move into loops; no rounding changes here.
-        after: what must have changed the module before (`run_all` sees to it). Where reductions are still to move, a
-            stack that is only reduced otherwise is not taken to be there anyway, but to go if the later loop does
-            without it; when they have moved, what is there anyway is known.
+        reassociate: whether reductions of stacks will move into loops: a stack that is only reduced otherwise is then
+            not taken to be there anyway, but to go if the later loop does without it. No rounding changes here.
     """
     pending = loops_by_depth(module)
     while pending:
         op = pending.pop(0)
         try:
-            pair = find_pair(op, reassociate and after == "nothing")
+            pair = find_pair(op, reassociate)
             if pair is None:
                 continue
             plan = _plan(pair)
@@ -111,13 +106,18 @@ def _plan(pair: Pair) -> Plan:
         Refused: all that is saved is needed.
     """
     stacks = pair.stacks_by_value()
-    earlier = _earlier(pair, stacks)
+    # The row before is what came into the step, where a stack of what left it stays in any case.
+    earlier = {
+        before: after
+        for before, after in _carried(pair).items()
+        if after in stacks and stacks[after].carry in pair.shared
+    }
     values = _values(pair, stacks, earlier)
     choice = cheapest(values, list(dict.fromkeys(unit_root(saved.value) for saved in pair.saved)))
     require(choice.price < FOREVER, "what it saves cannot be computed again")
-    chosen = [value for value in values if value in choice.kept]
-    shifted = _shifted(pair, choice, stacks)
-    chosen = [value for value in chosen if all(value not in (shift.before, shift.after) for shift in shifted)]
+    left = {value for value in choice.kept if value not in stacks or stacks[value].carry not in pair.shared}
+    twice = {before: after for before, after in _carried(pair).items() if {before, after} <= left and before != after}
+    chosen = [value for value in values if value in choice.kept and value not in twice]
     kept = {value: stacks[value] for value in chosen if value in stacks}
     fresh = [value for value in chosen if value not in stacks]
     before = {saved.stack.carry for saved in pair.saved} - pair.shared
@@ -126,21 +126,19 @@ def _plan(pair: Pair) -> Plan:
     gone = sum(static_bytes(pair.forward.op.results[carry].type) or 0 for carry in before - stay)
     steps = pair.forward.most
     come = sum(steps * (static_bytes(value.type) or 0) for value in fresh)
-    come += sum((steps + 1) * (static_bytes(shift.after.type) or 0) for shift in shifted)
     require(
         come < gone,
         f"all of the {len(before)} stacks that it saves are needed: none is cheap work on the others",
     )
-    left = len(stay | pair.shared) + len(fresh) + len(shifted)
-    line = f"saves {len(before | pair.shared)} -> {left} stacks, "
+    line = f"saves {len(before | pair.shared)} -> {len(stay | pair.shared) + len(fresh)} stacks, "
     work = sum(values[value].again > 0 for value in choice.again)
     line += f"{gone - come} bytes less; a later loop does {work} ops again"
-    used = {value: item for value, item in earlier.items() if value in choice.again}
-    return Plan(choice.again, kept, fresh, shifted, used, line)
+    twice |= {value: after for value, after in earlier.items() if value in choice.again}
+    return Plan(choice.again, {**kept, **{x: stacks[x] for x in twice.values() if x in stacks}}, fresh, twice, line)
 
 
 def _values(
-    pair: Pair, stacks: Mapping[ir.Value, Stored], earlier: Mapping[ir.Value, Stored]
+    pair: Pair, stacks: Mapping[ir.Value, Stored], earlier: Mapping[ir.Value, ir.Value]
 ) -> dict[ir.Value, Value[ir.Value]]:
     """The values of the body that the needed ones are computed from, with prices."""
     found: dict[ir.Value, Value[ir.Value]] = {}
@@ -211,29 +209,11 @@ def _stack(pair: Pair, size: int, price: Callable[[int], int]) -> int:
     return price(size * pair.forward.most) // pair.forward.most
 
 
-def _earlier(pair: Pair, stacks: Mapping[ir.Value, Stored]) -> dict[ir.Value, Stored]:
-    """Carries whose next values have a stack that stays in any case: the row before is what came into the step."""
+def _carried(pair: Pair) -> dict[ir.Value, ir.Value]:
+    """Of each carry what comes into a step, and what leaves it."""
     forward = pair.forward
-    found: dict[ir.Value, Stored] = {}
-    for carry, following in enumerate(forward.returned):
-        stored = stacks.get(unit_root(following))
-        if stored is not None and stored.carry in pair.shared and carry not in forward.invariants:
-            found[forward.body.arguments[carry]] = stored
-    return found
-
-
-def _shifted(pair: Pair, choice: Choice[ir.Value], stacks: Mapping[ir.Value, Stored]) -> list[Shifted]:
-    """Carries that are kept both as they come into a step and as they leave it."""
-    forward = pair.forward
-    whole = {value for value, stored in stacks.items() if stored.carry in pair.shared}
-    left = set(choice.kept) - whole
-    found: list[Shifted] = []
-    for carry, following in enumerate(forward.returned):
-        before, after = forward.body.arguments[carry], unit_root(following)
-        if before in left and after in left and before != after:
-            left -= {before, after}
-            found.append(Shifted(carry, before, after))
-    return found
+    carries = {c: unit_root(after) for c, after in enumerate(forward.returned) if c not in forward.invariants}
+    return {forward.body.arguments[carry]: after for carry, after in carries.items()}
 
 
 # ---- a loop that saves values, and the later loop that reads them ---------------------------------------------------
@@ -425,23 +405,6 @@ def _axes(op: ir.Operation) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Shifted:
-    """A carry that is kept as it comes into a step and as it leaves it, in a stack of its own.
-
-    The initial value is in row 0, and step `i` writes row `i + 1`.
-
-    Attributes:
-        carry: its number.
-        before: the value that comes in.
-        after: the one that leaves.
-    """
-
-    carry: int
-    before: ir.Value
-    after: ir.Value
-
-
-@dataclass(frozen=True)
 class Plan:
     """What is done.
 
@@ -449,24 +412,22 @@ class Plan:
         again: values to compute again.
         kept: values that have a stack.
         added: values that get one.
-        shifted: pairs of values that share one.
-        earlier: carries that are read, as they come into a step, from a stack of their next values.
+        earlier: what comes into a step, and what leaves it: the first is read from the second's stack.
         result: a line for the report.
     """
 
     again: Set[ir.Value]
     kept: Mapping[ir.Value, Stored]
     added: Sequence[ir.Value]
-    shifted: Sequence[Shifted]
-    earlier: Mapping[ir.Value, Stored]
+    earlier: Mapping[ir.Value, ir.Value]
     result: str
 
 
 def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
     """Rewrites two loops; the loops that now stand there, the first and the second."""
     old, type_ = pair.forward.op, _index_type(pair.forward)
-    forward = _with_stacks(pair.forward, plan.added, plan.shifted) if plan.added or plan.shifted else old
-    new = list(forward.results)[len(old.results) :]
+    forward = _with_stacks(pair.forward, plan.added) if plan.added else old
+    new = dict(zip(plan.added, list(forward.results)[len(old.results) :], strict=True))
 
     def number(place: Affine, type_: ir.Type = type_) -> ir.Value:
         """`place` at the step of the first loop that the second loop's step corresponds to."""
@@ -474,24 +435,22 @@ def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
         here = Affine(place.slope * slope, start * place.slope + place.start)
         return _number(pair.reader, here, type_)
 
-    def existing(stored: Stored, row: Affine, type_: ir.Type) -> ir.Value:
-        """The part of a stack where a value of the first loop's body was written."""
-        axis, sizes, start = pair.stacks[stored.carry].axis, static_shape(stored.written), number(row)
+    def read(value: ir.Value, behind: int = 0) -> ir.Value:
+        """A value of the first loop's body so many steps before."""
+        if value in new:
+            return ops.row(new[value], number(Affine(1, -behind)))
+        stored = plan.kept[value]
+        row = pair.row(stored)
+        axis, sizes = pair.stacks[stored.carry].axis, static_shape(stored.written)
+        start = number(Affine(row.slope, row.start - behind * row.slope))
         starts = [start if place == axis else ops.scalar(0, start) for place in range(len(sizes))]
-        return ops.as_type(ops.dynamic_slice(forward.results[stored.carry], starts, sizes), type_)
+        return ops.as_type(ops.dynamic_slice(forward.results[stored.carry], starts, sizes), value.type)
 
     with ir.InsertionPoint.at_block_begin(pair.reader.body), pair.reader.op.location:
-        known: dict[ir.Value, ir.Value] = {}
-        for value, stored in plan.kept.items():
-            known[value] = existing(stored, pair.row(stored), value.type)
-        for value, stack in zip(plan.added, new, strict=False):
-            known[value] = ops.row(stack, number(Affine(1, 0)))
-        for shift, stack in zip(plan.shifted, new[len(plan.added) :], strict=True):
-            known[shift.before] = ops.row(stack, number(Affine(1, 0)))
-            known[shift.after] = ops.as_type(ops.row(stack, number(Affine(1, 1))), shift.after.type)
-        for value, stored in plan.earlier.items():
-            row, initial = pair.row(stored), pair.forward.initial(ir.BlockArgument(value).arg_number)
-            last, step = existing(stored, Affine(row.slope, row.start - row.slope), value.type), number(Affine(1, 0))
+        known = {value: read(value) for value in (*plan.kept, *plan.added)}
+        for value, after in plan.earlier.items():
+            initial, step = pair.forward.initial(ir.BlockArgument(value).arg_number), number(Affine(1, 0))
+            last = ops.as_type(read(after, 1), value.type)
             known[value] = stablehlo.select(ops.compare("EQ", step, ops.scalar(0, step)), initial, last)
         replacements = _compute(pair, plan.again, known, number)
     for saved, value in zip(pair.saved, replacements, strict=True):
@@ -566,21 +525,13 @@ def _number(loop: Loop, place: Affine, type_: ir.Type) -> ir.Value:
     return value if start == 0 else stablehlo.add(value, emit(start, type_))
 
 
-def _with_stacks(loop: Loop, added: Sequence[ir.Value], shifted: Sequence[Shifted]) -> ir.Operation:
+def _with_stacks(loop: Loop, added: Sequence[ir.Value]) -> ir.Operation:
     """The loop with more stacks, before the old one; all of their rows are written in it."""
     with ir.InsertionPoint(loop.op), loop.op.location:
         initial = [ops.filled(value, 0, [loop.most, *static_shape(value)]) for value in added]
-        for shift in shifted:
-            first = loop.initial(shift.carry)
-            rows = ops.filled(first, 0, [loop.most + 1, *static_shape(first)])
-            initial.append(ops.with_row(rows, first, ops.integer(0, loop.initial(loop.counter).type)))
 
         def step(stacks: list[ir.Value]) -> Sequence[ir.Value]:
-            last = terminator(loop.body)
-            written = [(value, 0) for value in added] + [(last.operands[shift.carry], 1) for shift in shifted]
-            return [
-                ops.with_row(stack, value, _number(loop, Affine(1, behind), _index_type(loop)))
-                for stack, (value, behind) in zip(stacks, written, strict=True)
-            ]
+            number = _number(loop, Affine(1, 0), _index_type(loop))
+            return [ops.with_row(stack, value, number) for stack, value in zip(stacks, added, strict=True)]
 
         return add_carries(loop.op, initial, step)

@@ -182,14 +182,8 @@ def for_pullback(specs: Sequence[str], sizes: Collection[str]) -> list[str]:
 
 Optimize: TypeAlias = 'Literal["default", "exact", "none"] | Sequence[str]'
 
-# What loops save is decided before reductions of it sink, and once more where some have sunk.
-ON_LOOPS = (
-    "loop_writes",
-    "work_into_loops",
-    "recompute_saved",
-    "sink_reductions",
-    "recompute_saved{after=sink_reductions}",
-)
+# What loops save is decided before reductions of it sink.
+ON_LOOPS = ("loop_writes", "work_into_loops", "recompute_saved", "sink_reductions")
 
 # In this order: rolled loops have stacks to sink into, and what simplify finds is found in the loops' bodies too.
 DEFAULT = ("roll_loops", "simplify", *ON_LOOPS, "reduce_in_blocks")
