@@ -1,4 +1,4 @@
-"""A sum of pads as a concatenate: what the rewrites of `simplify` and of `cpu_forms` make of an add.
+"""A sum of pads as a concatenate: what `simplify`, `cpu_forms` and `roll_loops` make of an add.
 
 In: the last `add` of a tree of adds, and what decides whether it pays. Out: the concatenate. Preconditions and
 rounding: `simplify.py` (`sum_of_pads`).
@@ -9,18 +9,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from ..analysis.integers import known, zero_splat
 from ..ir.bindings import ir, stablehlo
-from ..ir.ops import concatenate, full_like, positive_zeros
+from ..ir.ops import concatenate, full_like, pad, positive_zeros
 from ..ir.refused import Refused, needed, require
 from ..ir.values import dtype_of, integers, owner, shape_of, single_use, static_shape
 from .rewriting import keeps_bits
 
 Box = tuple[tuple[int, int], ...]
 _WRITE = "stablehlo.dynamic_update_slice"
+SERIES = 8  # so many parts are steps of one loop
 
 
 @dataclass(frozen=True)
@@ -178,9 +180,18 @@ def _assemble(parts: Sequence[Part], axis: int, whole: Box, padding: float | int
             sizes = [b - a for a, b in inside[:axis]] + [stop - start] + [b - a for a, b in whole[axis + 1 :]]
             pieces.append(full_like(like, padding, sizes))
 
-    for (start, stop), group in _groups([part.box for part in parts], axis):
+    groups = _groups([part.box for part in parts], axis)
+    gaps = {after[0][0] - before[0][1] for before, after in pairwise(groups)}
+    # Of many at equal distances each has its own gap behind it: `roll_loops` finds what is the same in all.
+    behind = gaps.pop() if len(gaps) == 1 and len(groups) >= SERIES else 0
+    for (start, stop), group in groups:
         gap(end, start, group[0])
-        pieces.append(_assemble([by_box[box] for box in group], axis + 1, whole, padding))
+        piece = _assemble([by_box[box] for box in group], axis + 1, whole, padding)
         end = stop
+        if behind and stop != groups[-1][0][1]:
+            none = [0] * len(whole)
+            end, high = stop + behind, [behind * (place == axis) for place in range(len(whole))]
+            piece = pad(piece, full_like(like, padding, ()), none, high)
+        pieces.append(piece)
     gap(end, whole[axis][1], parts[0].box)
     return concatenate(pieces, axis)

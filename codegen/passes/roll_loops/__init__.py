@@ -9,9 +9,8 @@
 In: a module, such as JAX or hlograph writes where a Python loop was unrolled, or its gradient. Out: the module with its
 functions' repeated blocks rolled up, or untouched where there are none. The way: a function is read as arrays, in an
 order in which repetitions lie one behind the other (snapshot.py); stretches with a period are found, and checked
-operand by operand (find.py); of a block, what does not depend on earlier repetitions becomes one op with a leading axis
-(plan.py), the rest a loop (loop.py); what pays (cost.py) is written anew (emit.py). Then the same for the bodies of
-loops.
+operand by operand (find.py); of a block, what does not depend on earlier repetitions becomes one op with a leading
+axis, the rest a loop, where that pays (plan.py), and is written anew (emit.py). Then the same for the bodies of loops.
 
 Preconditions: static shapes; no op with an effect in the block; each operand comes from the block, from up to
 `LONGEST_LAG` repetitions ago, or from before the run. Rounding: every op stays, on the same numbers. With
@@ -21,19 +20,21 @@ reductions of a block get a leading axis, which may make XLA add in another orde
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 
 from ...ir.batching import captured
 from ...ir.bindings import ir, run_pipeline
 from ...ir.clone import clone_block
 from ...ir.functions import add_function
 from ...ir.modules import clone_module, replace_body, verify
+from ...ir.refused import require
+from ..pad_sums import SERIES, joined_pads
 from ..report import Report
-from .cost import choose, loops
-from .emit import Emitter, outside
+from ..rewriting import Rewrite, apply
+from .emit import Emitter, roll_up
 from .find import find_runs
-from .loop import roll_up
-from .plan import Planner
+from .plan import Planner, choose, loops
 from .snapshot import EFFECTS, take_snapshot
 
 # A module of fewer ops cannot hold a run that pays.
@@ -46,6 +47,7 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
     # All is done on a copy, because equal ops are made one before it is known whether there is anything to roll up.
     copy = clone_module(module)
     run_pipeline(copy, "cse")
+    apply(copy, [_SUMS], Report("roll_loops"), reassociate=reassociate)
     functions = [
         operation.operation
         for operation in copy.body.operations
@@ -56,36 +58,70 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
         for function in functions
         if ir.StringAttr(function.attributes["sym_name"]).value != "main"
     )
-    changed = False
-    for function in functions:
-        rolled = _roll(function, exact, pure, report)
-        changed |= rolled is not None
-        changed |= roll_bodies(rolled or function, lambda body: _roll(body, exact, pure, report, True), TRIGGERS)
-    if changed:
+    changed = [_roll_all(function, exact, pure, report)[1] for function in functions]
+    if any(changed):
         run_pipeline(copy, "cse")
         verify(copy, "what roll_loops made")
         replace_body(module, copy)
 
 
-def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again: bool = False) -> ir.Operation | None:
-    """A function with its runs rolled up, in place of the old one; None where there are none.
+def _joined(op: ir.Operation) -> ir.Value | None:
+    """A sum of pads, one of each repetition, as a concatenate: `emit.py` takes the run's stack for that."""
+    return joined_pads(op, lambda boxes, _: require(len(boxes) >= SERIES, "no more pads than in a sum without a loop"))
+
+
+_SUMS = Rewrite(name="roll_loops", line="", roots=("stablehlo.add",), function=_joined, exact=True)
+
+
+def _roll_all(
+    function: ir.Operation, exact: bool, pure: bool, report: Report, again: bool = False
+) -> tuple[ir.Operation, bool]:
+    """A function with its runs rolled up, and those in the bodies of its loops; and whether there were any.
 
     Args:
-        function: the old one.
+        function: is changed in place, or gives way to the new one.
         exact: whether all bits must stay.
         pure: whether what it calls does nothing but compute.
         report: takes notes.
         again: whether it is a loop's body, which runs again and again.
     """
+    rolled = _roll(function, exact, pure, report, again)
+    changed, function = rolled is not None, rolled or function
+    for operation in list(function.regions[0].blocks[0].operations):
+        loop = operation.operation
+        if loop.name != "stablehlo.while" or len(list(loop.regions[1].blocks[0].operations)) < TRIGGERS:
+            continue
+        # A body as a function for a while.
+        body = loop.regions[1].blocks[0]
+        old = [operation.operation for operation in body.operations]
+        values = [*body.arguments, *captured(loop)]
+        copied = partial(_copied, body, values)
+        with function.context, function.location:
+            with ir.InsertionPoint(function):
+                taken = add_function("body", [value.type for value in values], copied)
+            taken, found = _roll_all(taken, exact, pure, report, True)
+            if found:
+                with ir.InsertionPoint(old[0]):
+                    made = taken.regions[0].blocks[0]
+                    for place, value in enumerate(_copied(made, made.arguments, *values)):
+                        old[-1].operands[place] = value
+                for op in reversed(old[:-1]):
+                    op.erase()
+            taken.erase()
+        changed |= found
+    return function, changed
+
+
+def _copied(block: ir.Block, known: Sequence[ir.Value], *values: ir.Value) -> list[ir.Value]:
+    """What a block returns, copied to the current place with other values for those that it knows."""
+    return clone_block(block, dict(zip(known, values, strict=True)))[0]
+
+
+def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again: bool) -> ir.Operation | None:
+    """A function with its runs rolled up, in place of the old one; None where there are none."""
     taken = take_snapshot(function, pure)
     sequence, runs = find_runs(taken, report)
-    if not runs:
-        return None
-    plans = []
-    for found in runs:
-        read = outside(sequence, found.start, found.period, found.count)
-        used = {(repetition, code // sequence.stride) for code, times in read.items() for repetition in times}
-        plans.append(Planner(found, used, exact).plan())
+    plans = [Planner(found, exact).plan() for found in runs]
     chosen = []
     for made, reason in zip(plans, choose(plans, again), strict=True):
         first = taken.ops[int(sequence.ops[made.run.start])]
@@ -102,53 +138,3 @@ def _roll(function: ir.Operation, exact: bool, pure: bool, report: Report, again
     rolled = roll_up(Emitter(sequence, chosen), function)
     function.erase()
     return rolled
-
-
-# ---- the bodies of loops, as functions for a while ------------------------------------------------------------------
-
-Roll = Callable[[ir.Operation], "ir.Operation | None"]
-
-
-def roll_bodies(function: ir.Operation, roll: Roll, smallest: int) -> bool:
-    """Rolls up the bodies of the loops of a function, and the loops in these.
-
-    Args:
-        function: is changed in place.
-        roll: rolls up a function: gives the new one in its place, or None where it stays as it is.
-        smallest: bodies of fewer ops are left alone.
-
-    Returns:
-        Whether there was anything to roll up.
-    """
-    changed = False
-    for operation in list(function.regions[0].blocks[0].operations):
-        loop = operation.operation
-        if loop.name == "stablehlo.while" and len(list(loop.regions[1].blocks[0].operations)) >= smallest:
-            changed |= _roll_body(function, loop, roll, smallest)
-    return changed
-
-
-def _roll_body(function: ir.Operation, loop: ir.Operation, roll: Roll, smallest: int) -> bool:
-    body = loop.regions[1].blocks[0]
-    old = [operation.operation for operation in body.operations]
-    values = [*body.arguments, *captured(loop)]
-
-    def copied(*arguments: ir.Value) -> list[ir.Value]:
-        return clone_block(body, dict(zip(values, arguments, strict=True)))[0]
-
-    with function.context, function.location:
-        with ir.InsertionPoint(function):
-            taken = add_function("body", [value.type for value in values], copied)
-        rolled = roll(taken)
-        inner = roll_bodies(rolled or taken, roll, smallest)
-        changed = rolled is not None or inner
-        if changed:
-            made = (rolled or taken).regions[0].blocks[0]
-            with ir.InsertionPoint(old[0]):
-                returned, _ = clone_block(made, dict(zip(made.arguments, values, strict=True)))
-            for place, value in enumerate(returned):
-                old[-1].operands[place] = value
-            for op in reversed(old[:-1]):
-                op.erase()
-        (rolled or taken).erase()
-    return changed

@@ -12,13 +12,14 @@ the fewest values pass from one repetition to the next.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ...ir.values import Array
 from ..report import Report
-from .snapshot import Sequence, Snapshot, depth_first, in_order
+from .snapshot import Sequence, Snapshot, depth_first, distinct, in_order
 
 # A block that is repeated less often stays as it is; so do runs whose rolling takes away fewer ops than this.
 REPEATS, SAVED = 8, 16
@@ -148,6 +149,21 @@ class Run:
     def end(self) -> int:
         """The position behind its last op."""
         return self.start + self.period * self.count
+
+    @cached_property
+    def read(self) -> dict[int, set[int]]:
+        """The results of the block that are read outside of the run, by code, and of which repetitions.
+
+        Repetitions are listed as the last one only, or as 0 where an earlier one is read as well.
+        """
+        stride, width = self.sequence.stride, self.period * self.sequence.stride
+        later = self.sequence.codes[self.sequence.first[self.end] :]
+        read = distinct(later[(later >= self.start * stride) & (later < self.end * stride)]) - self.start * stride
+        nodes, last = read % width, read // width == self.count - 1
+        found = {node: {0} for node in nodes[~last].tolist()}
+        for node in nodes[last].tolist():
+            found.setdefault(node, set()).add(self.count - 1)
+        return found
 
     def template(self, node: int) -> int:
         """An op that stands for one of the block's."""

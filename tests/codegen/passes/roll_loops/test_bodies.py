@@ -13,12 +13,12 @@ from jax import lax
 from hlograph import Program
 from hlograph.codegen.ir.bindings import run_pipeline
 from hlograph.codegen.ir.functions import inline_calls
-from hlograph.codegen.passes.roll_loops import cost
+from hlograph.codegen.passes.roll_loops import plan
 
 
 @pytest.fixture(autouse=True)
 def small_programs_roll_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "AGAIN", 0)
+    monkeypatch.setattr(plan, "AGAIN", 0)
 
 
 def lowered(function: Any, *arrays: Any) -> Program:
@@ -68,7 +68,7 @@ def test_unrolled_twice() -> None:
 
 
 def test_a_short_body_that_runs_often_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost, "AGAIN", 8)
+    monkeypatch.setattr(plan, "AGAIN", 8)
     arrays = np.float32(0.3), np.linspace(0, 1, 40, dtype=np.float32)
     before = lowered(lambda x, t: lax.fori_loop(0, 3, lambda i, y: unrolled(y, t), x), *arrays)
     assert str(before.run_passes(["roll_loops"])) == str(before)
