@@ -7,7 +7,7 @@ formulas. What `jax.random` has not is drawn by formulas of SciPy or PyMC, or by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -157,16 +157,18 @@ def _order(key: Array, count: Any) -> Array:
     return lax.fori_loop(0, rounds, again, state)[1]
 
 
-def _each(function: Sampler, key: Array, shape: Shape, arrays: Sequence[Array]) -> Array:
-    """One draw for each element of `shape`, each with a key of its own where there are such axes."""
-    if not shape:
-        return function(key, *arrays)
-    rank = len(shape)
-    arrays = [jnp.broadcast_to(x, (*shape, *x.shape[rank:])) for x in arrays]
-    keys = random.split(key, shape)
-    for _ in shape:
-        function = jax.vmap(function)
-    return function(keys, *arrays)
+def _each(function: Sampler) -> Sampler:
+    """A sampler of one draw for each element of `shape`, each with a key of its own where there are such axes."""
+
+    def sample(key: Array, shape: Shape, dtype: Any, *arrays: Array) -> Array:
+        if not shape:
+            return function(key, *arrays)
+        each, rank = function, len(shape)
+        for _ in shape:
+            each = jax.vmap(each)
+        return each(random.split(key, shape), *[jnp.broadcast_to(x, (*shape, *x.shape[rank:])) for x in arrays])
+
+    return sample
 
 
 def _take(x: Array, places: Array) -> Array:
@@ -176,29 +178,9 @@ def _take(x: Array, places: Array) -> Array:
     return x[places]
 
 
-@samples("PermutationRV")
-def _permutation(key: Array, shape: Shape, dtype: Any, x: Array) -> Array:
-    return _each(lambda key, x: _take(x, _order(key, x.shape[0])), key, shape, [x])
-
-
-@samples("PermutationRV of a count")
-def _permutation_of_a_count(key: Array, shape: Shape, dtype: Any, like: Array) -> Array:
-    return _each(lambda key, like: _order(key, like.shape[0]), key, shape, [like])
-
-
-@samples("ChoiceWithoutReplacement")
-def _choice(key: Array, shape: Shape, dtype: Any, a: Array, *rest: Array) -> Array:
-    return _each(choice, key, shape, [a, *rest])
-
-
 def choice(key: Array, items: Array, *rest: Array) -> Array:
     """Some of the items, each at most once; see `_chosen`."""
     return _take(items, _chosen(key, items, *rest))
-
-
-@samples("ChoiceWithoutReplacement of a count")
-def _choice_of_a_count(key: Array, shape: Shape, dtype: Any, like: Array, *rest: Array) -> Array:
-    return _each(_chosen, key, shape, [like, *rest])
 
 
 def _chosen(key: Array, items: Array, *rest: Array) -> Array:
@@ -216,6 +198,12 @@ def _chosen(key: Array, items: Array, *rest: Array) -> Array:
     else:
         order = _order(key, items.shape[0])
     return _take(order, jnp.arange(like.size).reshape(like.shape))
+
+
+samples("PermutationRV")(_each(lambda key, x: _take(x, _order(key, x.shape[0]))))
+samples("PermutationRV of a count")(_each(lambda key, like: _order(key, like.shape[0])))
+samples("ChoiceWithoutReplacement")(_each(choice))
+samples("ChoiceWithoutReplacement of a count")(_each(_chosen))
 
 
 # ---- by rejection: elements draw until all are accepted --------------------------------------------------------------

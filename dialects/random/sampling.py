@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import jax
@@ -65,7 +66,7 @@ def refuses(name: str, reason: str) -> None:
 def find(name: str) -> Sampler | None:
     """The sampler of a class; None where it has none."""
     if not _SAMPLERS:
-        from . import samplers  # noqa: F401 - which registers them
+        import_module(".samplers", __package__)  # registers them
     return _SAMPLERS.get(name)
 
 
