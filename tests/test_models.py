@@ -35,19 +35,6 @@ def with_gradient(density: Any, parameters: Sequence[Any]) -> list[Any]:
     return [density, *grad(density, list(parameters))]
 
 
-def logistic_regression() -> Model:
-    x, y, beta, intercept = pt.dmatrix("x"), pt.lvector("y"), pt.dvector("beta"), pt.dscalar("intercept")
-    eta = intercept + x @ beta
-    p = pt.sigmoid(eta)
-    density = (y * pt.log(p) + (1 - y) * pt.log1p(-p)).sum() - 0.5 * (beta**2).sum()
-    return Model(
-        [x, y, beta, intercept],
-        [*with_gradient(density, [beta, intercept]), pt.eq(pt.gt(p, 0.5), y).mean()],
-        {"x": ("n", "k"), "y": ("n",), "beta": ("k",)},
-        lambda rng, n: [rng.normal(size=(n, 4)), rng.integers(0, 2, size=n), rng.normal(size=4), -0.2],
-    )
-
-
 def varying_intercepts() -> Model:
     y, group, x = pt.dvector("y"), pt.lvector("group"), pt.dvector("x")
     mean, log_tau, offset, slope = pt.dscalar("mean"), pt.dscalar("log_tau"), pt.dvector("offset"), pt.dscalar("slope")
@@ -94,20 +81,6 @@ def perceptron() -> Model:
     )
 
 
-def mixture() -> Model:
-    """A mixture of normals, the components summed out with `logsumexp`."""
-    x, weights, means, log_scales = (pt.dvector(name) for name in ("x", "weights", "means", "log_scales"))
-    z = (x[:, None] - means[None, :]) * pt.exp(-log_scales)
-    components = pt.special.log_softmax(weights) - 0.5 * z**2 - log_scales - 0.5 * np.log(2 * np.pi)
-    density = pt.logsumexp(components, axis=1).sum()
-    return Model(
-        [x, weights, means, log_scales],
-        with_gradient(density, [weights, means, log_scales]),
-        {"x": ("n",), "weights": ("k",), "means": ("k",), "log_scales": ("k",)},
-        lambda rng, n: [rng.normal(size=n) * 3, rng.normal(size=3), rng.normal(size=3), 0.1 * rng.normal(size=3)],
-    )
-
-
 def autoregression() -> Model:
     """AR(1): each value given the one before, by slices; the first from the stationary distribution."""
     y, phi, log_sigma = pt.dvector("y"), pt.dscalar("phi"), pt.dscalar("log_sigma")
@@ -122,16 +95,7 @@ def autoregression() -> Model:
     )
 
 
-MODELS = {
-    model.__name__: model
-    for model in (
-        logistic_regression,
-        varying_intercepts,
-        perceptron,
-        mixture,
-        autoregression,
-    )
-}
+MODELS = {model.__name__: model for model in (varying_intercepts, perceptron, autoregression)}
 
 
 @pytest.mark.sampled(4)
@@ -153,26 +117,6 @@ def test_one_program_serves_two_sizes(name: str, rewrite: bool) -> None:
             for number, (found, wanted) in enumerate(zip(program.interpret(*values), expected, strict=True)):
                 assert_same(found, wanted, rtol=TOLERANCE, label=f"{name}, interpreted, output {number}")
     assert function.stats.compiles == 2
-
-
-@pytest.mark.parametrize("name", ["logistic_regression", "mixture"])
-def test_gradients_are_the_slopes_of_the_density(name: str) -> None:
-    """Central differences of the compiled density, which share nothing with PyTensor's symbolic gradient."""
-    model = MODELS[name]()
-    function = hlograph.function(model.inputs, model.outputs[:3], dims=model.dims)
-    values = model.values(np.random.default_rng(6), 7)
-    gradients = {2: 1} if name == "logistic_regression" else {1: 1, 2: 2}  # place of the input: place of its gradient
-    for place, output in gradients.items():
-        slopes = np.empty_like(values[place])
-        for index in range(slopes.size):
-            step = np.zeros_like(slopes)
-            step[index] = 1e-6
-            up, down = (
-                float(function(*[v + sign * step if i == place else v for i, v in enumerate(values)])[0])
-                for sign in (1, -1)
-            )
-            slopes[index] = (up - down) / 2e-6
-        np.testing.assert_allclose(function(*values)[output], slopes, rtol=1e-5, atol=1e-5)
 
 
 def test_a_model_outlives_the_graph(tmp_path: Any) -> None:

@@ -26,7 +26,7 @@ from .files import (
     target_option,
     trusted_option,
 )
-from .graphs import GraphPath, emit_program
+from .graphs import emit_program
 from .opt import opt
 from .run import run
 
@@ -95,7 +95,7 @@ def emit(
     as hlograph.emit_stablehlo makes of a function of JAX arrays, or a function without arguments that returns one of
     these.
     """
-    program = emit_program(GraphPath.parse(graph), dims=dims, name=name, platforms=platforms)
+    program = emit_program(graph, dims=dims, name=name, platforms=platforms)
     program = for_target(program, target, output)
     if output is None:
         click.echo(program.text.rstrip("\n"))

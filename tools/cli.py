@@ -40,7 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code or 0
     except BrokenPipeError:
-        return _give_up_stdout()
+        # The reader of our output has gone (`hlograph explain x.mlir | head`): no error, but not a success either.
+        # Python flushes stdout when it ends and would complain there; it may flush into nothing instead.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except click.Abort:
         _print_error("interrupted")
         return 130
@@ -93,10 +96,3 @@ def _print_error(message: str) -> None:
     """The first line with the program's name, so that it is found in a log; further lines indented below it."""
     first, *rest = message.strip().splitlines() or [""]
     print("\n".join([f"hlograph: error: {first}", *(f"  {line}".rstrip() for line in rest)]), file=sys.stderr)
-
-
-def _give_up_stdout() -> int:
-    """The reader of our output has gone (`hlograph explain x.mlir | head`): no error, but not a success either."""
-    # Python flushes stdout when it ends and would complain there; it may flush into nothing instead.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1

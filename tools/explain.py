@@ -20,7 +20,7 @@ from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, progress
 from .console import page as html_page
 from .files import STDIN, Dims, dims_option, load_program, output_option, sizes_option, trusted_option
-from .graphs import GraphPath, emit_program, load_option
+from .graphs import emit_program, is_graph, load_option
 
 if TYPE_CHECKING:
     from .. import Program
@@ -80,8 +80,8 @@ def explain(
 
     FILE is a module (.mlir, .mlirbc, or - for stdin) or a graph in a Python file (FILE.py:NAME).
     """
-    if GraphPath.matches(file):
-        program = emit_program(GraphPath.parse(file), dims=dims)
+    if is_graph(file):
+        program = emit_program(file, dims=dims)
     else:
         # Where it is only read, and not compiled, all calls may be in it.
         program = load_program(file, trusted, () if stages or stage is not None else ["*"], dims)

@@ -13,7 +13,6 @@ import inspect
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,71 +28,56 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class GraphPath:
-    """A graph in a Python file, written `FILE.py:NAME`; NAME may be dotted.
+def is_graph(text: str) -> bool:
+    """Whether a text is meant as a graph in a Python file, `FILE.py:NAME`, well written or not."""
+    return text.endswith(".py") or ".py:" in text
 
-    Attributes:
-        file: the Python file.
-        name: the name of the graph in it.
+
+def emit_program(text: str, *, dims: Sequence[Dims], name: str = "main", platforms: Sequence[str] = ()) -> Program:
+    """Runs the file of `FILE.py:NAME`, where NAME may be dotted, and emits the graph that it holds under the name; of a
+    program there, that.
+
+    Raises:
+        click.BadParameter: there is no NAME, or FILE is not a Python file.
     """
-
-    file: Path
-    name: str
-
-    @staticmethod
-    def matches(text: str) -> bool:
-        """Whether `text` is meant as a graph in a Python file, well written or not."""
-        return text.endswith(".py") or ".py:" in text
-
-    @classmethod
-    def parse(cls, text: str) -> GraphPath:
-        """Split `FILE.py:NAME`.
-
-        Raises:
-            click.BadParameter: there is no NAME, or FILE is not a Python file.
-        """
-        file, colon, name = text.rpartition(":")
-        if not colon or not file.endswith(".py") or not name:
-            raise click.BadParameter(
-                f"{text}: give a Python file and a name in it, as in model.py:loss", param_hint="'FILE.py:NAME'"
-            )
-        return cls(Path(file), name)
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.name}"
-
-
-def emit_program(
-    path: GraphPath, *, dims: Sequence[Dims], name: str = "main", platforms: Sequence[str] = ()
-) -> Program:
-    """Run the Python file and emit the graph that it holds under the name; of a program there, that."""
     import hlograph
 
-    graph = load_graph(path)
+    file, colon, held = text.rpartition(":")
+    if not colon or not file.endswith(".py") or not held:
+        raise click.BadParameter(
+            f"{text}: give a Python file and a name in it, as in model.py:loss", param_hint="'FILE.py:NAME'"
+        )
+    graph = _load(Path(file), held)
     if isinstance(graph, hlograph.Program):
         if platforms or name != "main":
             raise click.UsageError("--name and --platform are for graphs; what a program is for was said to its maker")
         return with_dims(graph, dims)
     axes, sizes = parted(entries_of(dims), ())
-    with progress(f"emitting {path.name}"):
+    with progress(f"emitting {held}"):
         program = hlograph.emit_stablehlo(graph, dims=axes or None, name=name, platforms=platforms or None)
         return program.specialize(sizes) if sizes else program
 
 
-def load_graph(path: GraphPath) -> Any:
-    """The object that `path` names, or what it returns when it is a function without arguments."""
-    if not path.file.is_file():
-        raise click.ClickException(f"{path.file}: no such file")
+def _load(file: Path, name: str) -> Any:
+    """What a file holds under a name, or what that returns when it is a function without arguments."""
     # What the user's code prints must not get into a module that goes to stdout.
     with contextlib.redirect_stdout(sys.stderr):
-        with progress(f"running {path.file}"):
-            found = _find(run_file(path.file), path)
-        if not _makes_graphs(found):
+        with progress(f"running {file}"):
+            found = _find(run_file(file), file, name)
+        # A compiled PyTensor function is callable too, but is a graph by itself.
+        if not inspect.isroutine(found) and not isinstance(found, functools.partial):
             return found
-        _refuse_arguments(found, path)
-        with progress(f"calling {path.name}()"):
-            return _call_user_code(found, path.file)
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        parameters = inspect.signature(found).parameters.values()
+        needed = [p.name for p in parameters if p.default is inspect.Parameter.empty and p.kind not in variadic]
+        if needed:
+            raise click.ClickException(
+                f"{file}:{name}: is a function that takes {', '.join(needed)}; give a graph, or a function without "
+                "arguments that returns one, or the program that hlograph.emit_stablehlo makes of a function of JAX "
+                "arrays"
+            )
+        with progress(f"calling {name}()"):
+            return _call_user_code(found, file)
 
 
 def run_file(file: Path) -> ModuleType:
@@ -149,34 +133,15 @@ def _line_in(file: Path, error: BaseException) -> str:
     return f"{file}:{lines[-1]}" if lines else str(file)
 
 
-def _find(module: ModuleType, path: GraphPath) -> Any:
-    """The object with the (dotted) name of the path, or an error that offers the names there are."""
+def _find(module: ModuleType, file: Path, name: str) -> Any:
+    """The object with a (dotted) name, or an error that offers the names there are."""
     found: Any = module
-    for part in path.name.split("."):
+    for part in name.split("."):
         try:
             found = getattr(found, part)
         except AttributeError as error:
             held = {n: x for n, x in vars(module).items() if not n.startswith("_") and not inspect.ismodule(x)}
-            close = difflib.get_close_matches(path.name, held, n=3) or list(held)[:8]
+            close = difflib.get_close_matches(name, held, n=3) or list(held)[:8]
             there = f"; it has {', '.join(close)}" if close else ""
-            raise click.ClickException(f"{path.file}: there is no {path.name} in this file{there}") from error
+            raise click.ClickException(f"{file}: there is no {name} in this file{there}") from error
     return found
-
-
-def _makes_graphs(found: Any) -> bool:
-    """Whether it is a function to call. A compiled PyTensor function is callable too, but is a graph by itself."""
-    return inspect.isroutine(found) or isinstance(found, functools.partial)
-
-
-def _refuse_arguments(function: Any, path: GraphPath) -> None:
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    needed = [
-        parameter.name
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
-    ]
-    if needed:
-        raise click.ClickException(
-            f"{path}: is a function that takes {', '.join(needed)}; give a graph, or a function without arguments that "
-            "returns one, or the program that hlograph.emit_stablehlo makes of a function of JAX arrays"
-        )

@@ -84,6 +84,8 @@ def opt(
 
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
+    import hlograph
+
     names = [name.partition(":")[0] for name in explained]
     passes = [*passes, *(name for name in names if not _covered(name, passes))]
     if output is not None and split_input_file and not output.endswith(".mlir"):
@@ -92,9 +94,17 @@ def opt(
         raise click.UsageError("--target with -o writes one module; leave out --split-input-file")
     source = read_module(module)
     sections = list(_sections(source)) if split_input_file else [source]
-    programs, failures, reports = _run_passes(
-        sections, passes, display_name(module), dims, trusted=trusted, detailed=bool(explained), alone=alone
-    )
+    programs: list[Program] = []
+    failures: list[Exception] = []
+    reports: list[Report] = []
+    with progress(f"running {', '.join(passes) or 'no passes'}"):
+        for section in sections:  # one that fails does not keep the others from being printed
+            try:
+                program = hlograph.Program.parse(section, filename=display_name(module), trusted=trusted, allow=["*"])
+                program = with_dims(program.without_pullback() if alone else program, dims)
+                programs.append(program.run_passes(passes, reports=reports if explained else None))
+            except hlograph.errors.HlographError as error:
+                failures.append(error)
     if reports:
         _explain(reports, explained)
     if not failures:
@@ -140,31 +150,3 @@ def _sections(source: bytes) -> Iterator[bytes]:
         if re.search(rb"^\s*[^\s/]", part, re.MULTILINE):
             yield b"\n" * before + part
         before += part.count(b"\n")
-
-
-def _run_passes(
-    sections: Sequence[bytes],
-    passes: Sequence[str],
-    filename: str,
-    dims: Sequence[Dims],
-    *,
-    trusted: bool,
-    detailed: bool,
-    alone: bool,
-) -> tuple[list[Program], list[Exception], list[Report]]:
-    """Each section by itself: one that fails does not keep the others from being printed."""
-    from .. import Program
-    from ..errors import HlographError
-
-    programs: list[Program] = []
-    failures: list[Exception] = []
-    reports: list[Report] = []
-    with progress(f"running {', '.join(passes) or 'no passes'}"):
-        for section in sections:
-            try:
-                program = Program.parse(section, filename=filename, trusted=trusted, allow=["*"])
-                program = with_dims(program.without_pullback() if alone else program, dims)
-                programs.append(program.run_passes(passes, reports=reports if detailed else None))
-            except HlographError as error:
-                failures.append(error)
-    return programs, failures, reports

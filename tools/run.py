@@ -50,17 +50,22 @@ def run(
     MODULE is a .mlir or .mlirbc file, a file that `hlograph bundle` wrote, or - for stdin. The executables of a bundle
     are machine code: --trusted runs them; without it, and with --device, the program in the file is compiled.
     """
+    import hlograph
+
     from ..codegen.inputs import unique
+    from ..runtime.bundles.opening import is_bundle
 
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
-    bundled = _bundled(module, trusted)
+    bundled = hlograph.load_bundle(module, trusted=trusted) if module != STDIN and is_bundle(module) else None
     if bundled is not None and dims:
         raise click.UsageError("--dims is for modules; a bundle has its sizes in it")
     program = load_program(module, trusted, allow, dims) if bundled is None else bundled.program
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
     if interpret:
-        results, timing = _interpret(program, arguments)
+        with progress("interpreting"):
+            results, seconds = _timed(program, program.interpret, arguments)
+        timing = f"interpreted in {format_seconds(seconds)}"
     else:
         function = bundled if bundled is not None and device is None else program.compile(device=device)
         results, timing = _execute(function, arguments, device)
@@ -116,17 +121,6 @@ def match_arguments(program: Program, arrays: Arrays, file: str | None) -> list[
     return [_as_dtype(arrays[argument.name], argument.dtype) for argument in arguments]
 
 
-def _bundled(module: str, trusted: bool) -> Function | None:
-    """The function in a bundle; None for a file that is none."""
-    from ..runtime.bundles.opening import is_bundle
-
-    if module == STDIN or not is_bundle(module):
-        return None
-    import hlograph
-
-    return hlograph.load_bundle(module, trusted=trusted)
-
-
 def _execute(function: Function, arguments: Sequence[Any], device: str | None) -> tuple[list[Any], str]:
     """Results as NumPy arrays, and what was measured.
 
@@ -140,12 +134,6 @@ def _execute(function: Function, arguments: Sequence[Any], device: str | None) -
             return results, f"{how} and ran in {format_seconds(first)}"
         _, again = _timed(function.program, function, arguments)
     return results, f"{how} in {format_seconds(max(first - again, 0.0))}, ran in {format_seconds(again)}"
-
-
-def _interpret(program: Program, arguments: Sequence[Any]) -> tuple[list[Any], str]:
-    with progress("interpreting"):
-        results, seconds = _timed(program, program.interpret, arguments)
-    return results, f"interpreted in {format_seconds(seconds)}"
 
 
 def _timed(program: Program, function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[list[Any], float]:

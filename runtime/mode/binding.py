@@ -116,7 +116,9 @@ class Binding:
             self.function = self._compiled(inputs, outputs)
         if not self.on_cpu:
             for i in self.updates.values():
-                values.read_from_device(fgraph.inputs[i], linker.device_container)
+                container = getattr(fgraph.inputs[i], "container", None)
+                if container is not None:
+                    container.__class__ = linker.device_container
         self._routes: dict[Any, Any] = {}
         if outputs:
             self.function.changed = weakref.WeakMethod(self.forget_routes)
@@ -342,7 +344,7 @@ class Binding:
         return call
 
     def call(self, compiled: Any) -> Any:
-        """What a compiled function's calls run; None where they need the library's attention.
+        """What a compiled function's calls run; the library's own call, where they need its attention.
 
         NumPy arrays of the right dtypes, with shapes that an earlier call has had, need none of the library's checks:
 
@@ -357,9 +359,9 @@ class Binding:
             type_, spec = maker.fgraph.inputs[i].type, maker.inputs[i]
             plain = i in self.arguments and type(type_) is tensor and not type_.filter_checks_isfinite
             if not plain or spec.value is not None or spec.update is not None:
-                return None
+                return partial(any_call, compiled)
         if not self.results or not self.on_cpu or getattr(compiled, "output_keys", None):
-            return None
+            return partial(any_call, compiled)
         updates = {f"update{number}": compiled.input_storage[i].storage for number, i in self.updates.items()}
         returned = [f"r{i}" for i in range(len(self.results) - len(updates))]
         # The library sets these two after it has made a copy.
@@ -370,9 +372,9 @@ class Binding:
             f"{parameters}*more, **named",
             [i for i in self.arguments if i not in explicit],
             ["more", "named", "compiled.profile"],
-            f"return long_way(({given}*more,), named)",
+            f"return long_way({given}*more, **named)",
             [*(f"update{number}[0] = r{number}" for number in self.updates), f"return {value}[{', '.join(returned)}]"],
-            {"MISSING": _MISSING, "compiled": compiled, "long_way": partial(_long_way, compiled), **updates},
+            {"MISSING": _MISSING, "compiled": compiled, "long_way": partial(any_call, compiled), **updates},
         )
 
     def _written(
@@ -456,28 +458,18 @@ def _unchanged(array: Any) -> Any:
     return array
 
 
-def _long_way(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def any_call(compiled: Any, /, *args: Any, **named: Any) -> Any:
     """The library's own call, or one that JAX traces; missing arguments are its business."""
     given = [value for value in args if value is not _MISSING]
-    if has_tracers(given, named):
+    every = [*given, *named.values()]
+    if any(type(value) in (list, tuple) for value in every):
+        every = jax.tree.leaves(every)
+    if not TRACERS.isdisjoint(map(type, every)):
         return call_traced(compiled, given, named)
     return compiled.vm.binding.library.function.__call__(compiled, *given, **named)
 
 
-def any_call(compiled: Any, /, *args: Any, **named: Any) -> Any:
-    """A call of a compiled function that is the library's own, or one that JAX traces."""
-    return _long_way(compiled, args, named)
-
-
 # ---- calls under JAX's transformations: what the library would return, as tracers: one equation ----------------------
-
-
-def has_tracers(args: Sequence[Any], named: Mapping[str, Any]) -> bool:
-    """Whether JAX is tracing a call with these arguments; they may be in lists."""
-    every = [*args, *named.values()]
-    if any(type(value) in (list, tuple) for value in every):
-        every = jax.tree.leaves(every)
-    return not TRACERS.isdisjoint(map(type, every))
 
 
 def signature_of(specs: Sequence[Any]) -> inspect.Signature:

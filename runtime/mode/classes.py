@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -24,7 +23,7 @@ from ...dialects.registry import LIBRARIES
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
 from ..executables.policy import PolicyArgument
 from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
-from .binding import Binding, any_call, signature_of
+from .binding import Binding, signature_of
 from .values import DeviceContents
 
 if TYPE_CHECKING:
@@ -36,19 +35,9 @@ NAME = "STABLEHLO"
 SELECTION = "stablehlo"  # hlograph's selection of rewrites in the library's database
 
 
-def names_of_rewrites(rewrite: Rewrite) -> list[str]:
-    """Which rewrites a mode asks the library for; the linker excludes those for other backends.
-
-    The canonicalization's database is always there, and empty, so that `Mode.including` finds the rewrites in it.
-    """
-    names: dict[Any, list[str]] = {
-        True: ["canonicalize_db", SELECTION],
-        False: ["canonicalize_db"],
-        "full": ["fast_run"],
-    }
-    if rewrite not in names:
-        raise ValueError(f'rewrite must be True, False or "full", got {rewrite!r}')
-    return names[rewrite]
+# Which rewrites a mode asks the library for; the linker excludes those for other backends. The canonicalization's
+# database is always there, and empty, so that `Mode.including` finds the rewrites in it.
+_REWRITES = {True: ["canonicalize_db", SELECTION], False: ["canonicalize_db"], "full": ["fast_run"]}
 
 
 class LinkerParts(Extended):
@@ -123,7 +112,7 @@ class CompiledParts(Extended):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.__signature__ = signature_of(self.maker.inputs)
-        self.__call__ = self.vm.binding.call(self) or partial(any_call, self)
+        self.__call__ = self.vm.binding.call(self)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return copyreg.dispatch_table[self.vm.binding.library.function](self)
@@ -192,7 +181,9 @@ class Mode(Extended):
                 outputs=outputs,
                 on_unsupported=on_unsupported,
             )
-        super().__init__(linker, self.query(include=names_of_rewrites(rewrite)) if optimizer is None else optimizer, db)
+        if rewrite not in _REWRITES:
+            raise ValueError(f'rewrite must be True, False or "full", got {rewrite!r}')
+        super().__init__(linker, self.query(include=_REWRITES[rewrite]) if optimizer is None else optimizer, db)
 
     @property
     def function_maker(self) -> type:

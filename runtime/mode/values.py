@@ -164,13 +164,6 @@ class DeviceContents(Extended):
         return dict(self.__dict__)
 
 
-def read_from_device(variable: Any, kind: type) -> None:
-    """Makes a shared variable's own container one of a class with `DeviceContents`."""
-    container = getattr(variable, "container", None)
-    if container is not None:
-        container.__class__ = kind
-
-
 # ---- random generators --------------------------------------------------------------------------------------------
 
 

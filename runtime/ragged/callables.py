@@ -30,7 +30,6 @@ from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen import signature as signatures
 from ...codegen.analysis.mapped_rows import check_map, check_number, many_rows
-from ...codegen.dims import parse
 from ...codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
 from ...codegen.inputs import unfolded
 from ...codegen.ir.jax_compat import Vmapped, enable_x64
@@ -48,7 +47,7 @@ from ..options import CompileOptions
 from ..warming import Sizes, sets_of
 from .calling import Empty, Leaf, OfRows, Rows, Variant
 from .function import RowsFunction
-from .values import OF_ROWS, Ragged, as_array, is_ragged_value, leading, prefix, sizes_named, with_rows, zeros
+from .values import OF_ROWS, Ragged, as_array, is_ragged_value, leading, prefix, sizes_named, with_rows
 
 # Calls with this many different shapes are recognized; then recognition starts again.
 _KNOWN_CALLS = 1 << 12
@@ -554,22 +553,17 @@ class RaggedJit(OfRows):
             unknown = sorted(given.keys() - own.sizes.keys())
             if unknown:
                 raise ArgumentError(f"sizes: there is no size {unknown[0]!r}; its sizes: {', '.join(own.sizes)}")
-            call = self._resized(plan, {**own.sizes, **given}) if given else own
-            parts = self._parts(plan, call)
-            for variant, empty, rows in parts:
-                some = call if len(parts) == 1 else call.some(rows, self._rows)
-                for name, time in variant.rows.warm_call(*variant.given(some, empty)).items():
-                    seconds[name] = seconds.get(name, 0.0) + time
+            if given:
+                found = {**own.sizes, **given}
+                variant = self._variant(plan, own, found, frozenset(name for name in own.lengths if found[name] == 0))
+                warmed = [variant.rows.warm({name: found[name] for name in variant.rows.names}, {})]
+            else:
+                parts = self._parts(plan, own)
+                some = [own if len(parts) == 1 else own.some(rows, self._rows) for _, _, rows in parts]
+                warmed = [v.rows.warm_call(*v.given(x, empty)) for (v, empty, _), x in zip(parts, some, strict=True)]
+            for name, time in (item for each in warmed for item in each.items()):
+                seconds[name] = seconds.get(name, 0.0) + time
         return seconds
-
-    def _resized(self, plan: _Plan, sizes: Mapping[str, int]) -> Rows:
-        """The rows of a call with these sizes, all full."""
-        leaves, specs = [], leaves_of(plan.specs)
-        for leaf, spec in zip(plan.leaves, specs, strict=True):
-            row = [x if isinstance(x, int) else dimension.evaluate(parse(str(x)), sizes) for x in spec.shape]
-            value = zeros(row if leaf.shared else [sizes[self._rows], *row], spec.dtype)
-            leaves.append(replace(leaf, value=value) if leaf.shared else Leaf.of_rows(value, leaf.path, leaf.axes))
-        return Rows.of(leaves, self._sizes(leaves, [spec.shape for spec in specs]))
 
     @property
     def stats(self) -> JitStats:

@@ -84,7 +84,7 @@ class RowsFunction:
         self.element, self.shared, self.ragged, self.rows = element, shared, ragged & set(names), rows
         self.options = options
         self._others = [name for name in names if name not in ragged]
-        self._names = [rows, *names]
+        self.names = [rows, *names]
         self._plain = all(type(dim) is int for result in element.signature.results for dim in result.dims)
         self._policies = Policies(_choices(options.policy, rows, names, ragged), _of_sizes([rows, *names]))
         # What is demanded of sizes: a difference, and how it is to be to 0; and of which size it is the least value.
@@ -150,7 +150,7 @@ class RowsFunction:
         """
         traced = any(isinstance(x, jax.core.Tracer) for x in (*arrays, *lengths.values()))
         sizes = sizes if traced or not self._takes_extents else self._as_given(arrays, sizes)
-        key = (traced, counted is None, *map(sizes.__getitem__, self._names))
+        key = (traced, counted is None, *map(sizes.__getitem__, self.names))
         made = self._recent.get(key)
         if made is None:
             if len(self._recent) >= _KNOWN_SIZES:
@@ -271,10 +271,10 @@ class RowsFunction:
             ArgumentError: a size is missing or unknown.
         """
         given = {**up_to, **sizes}
-        unknown, missing = sorted(given.keys() - {*self._names}), [name for name in self._names if name not in given]
+        unknown, missing = sorted(given.keys() - {*self.names}), [name for name in self.names if name not in given]
         if unknown or missing:
             said = f"there is no size {unknown[0]!r}" if unknown else f"the size {missing[0]} is not known"
-            raise ArgumentError(f"sizes: {said}; give {', '.join(self._names)}, of lengths the greatest")
+            raise ArgumentError(f"sizes: {said}; give {', '.join(self.names)}, of lengths the greatest")
         spans = {name: self._policies.buckets(name, up_to[name]) for name in up_to.keys() - sizes.keys()}
         count = math.prod(map(len, spans.values()))
         if count > self.options.cache_size:

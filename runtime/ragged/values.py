@@ -239,22 +239,17 @@ def _stacked(arrays: Sequence[Any], shape: Sequence[int]) -> Any:
     return found
 
 
-def zeros(shape: Sequence[int], dtype: Any) -> Any:
-    """An array of zeros that takes no memory.
+def as_array(x: Any) -> Any:
+    """An array of zeros, which takes no memory, where a `jax.ShapeDtypeStruct` stands for one.
 
     Raises:
         ArgumentTypeError: of random keys.
     """
-    if jax.numpy.issubdtype(dtype, jax.dtypes.prng_key):
-        raise ArgumentTypeError(
-            "random keys are given as they are: warm(keys, ...) without a ShapeDtypeStruct or sizes"
-        )
-    return np.broadcast_to(np.zeros((), dtype), tuple(shape))
-
-
-def as_array(x: Any) -> Any:
-    """An array where a `jax.ShapeDtypeStruct` stands for one."""
-    return zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x
+    if not isinstance(x, jax.ShapeDtypeStruct):
+        return x
+    if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key):
+        raise ArgumentTypeError("random keys are given as they are: warm(keys, ...) without a ShapeDtypeStruct")
+    return np.broadcast_to(np.zeros((), x.dtype), x.shape)
 
 
 # ---- results of rows that were computed apart -----------------------------------------------------------------------

@@ -66,16 +66,7 @@ def compiled(
         bounds: whether a density is -inf where a parameter is out of its bounds, as in what PyMC compiles; with False
             nothing asks for that (`pm.Model(check_bounds=False)`).
     """
-    made = function(*_as_compiled(inputs, outputs, bounds), name=name, **options)
-    assert isinstance(made, Function)
-    return made
-
-
-def _as_compiled(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) -> tuple[list[Any], list[Any]]:
-    """A copy of the graph as PyMC's own compiled functions have it.
-
-    Checks of parameters are choices of -inf, or are not there; integers that are made of constants are known.
-    """
+    # A copy as PyMC's own compiled functions have it: checks of parameters are choices of -inf, or are not there.
     rewriter = utils.local_check_parameter_to_ninf_switch if bounds else utils.local_remove_check_parameter
     fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
     for node in fgraph.toposort():
@@ -83,7 +74,9 @@ def _as_compiled(inputs: Sequence[Any], outputs: Sequence[Any], bounds: bool) ->
             [found] = rewriter.transform(fgraph, node) or node.outputs
             fgraph.replace(node.outputs[0], found)
     know_integers(fgraph)
-    return list(fgraph.inputs), list(fgraph.outputs)
+    made = function(list(fgraph.inputs), list(fgraph.outputs), name=name, **options)
+    assert isinstance(made, Function)
+    return made
 
 
 def know_integers(fgraph: Any) -> None:
@@ -160,17 +153,13 @@ def _suited(argument: Argument, value: Any) -> Any:
         return value
     if not np.can_cast(dtype, argument.dtype, "same_kind"):
         raise ArgumentTypeError(f"argument {argument.name!r}: expected {argument.dtype}, got {dtype}")
-    if not isinstance(value, jax.Array):
-        return _converted(argument, np.asarray(value))
-    wanted = argument.dtype if X64.value else narrowed(argument.dtype)
-    return value if dtype == wanted else jax.lax.convert_element_type(value, wanted)
-
-
-def _converted(argument: Argument, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    found = value.astype(argument.dtype)
-    if found.dtype.kind in "iu" and (found != value).any():
+    if isinstance(value, jax.Array):
+        wanted = argument.dtype if X64.value else narrowed(argument.dtype)
+        return value if dtype == wanted else jax.lax.convert_element_type(value, wanted)
+    found = np.asarray(value).astype(argument.dtype)
+    if found.dtype.kind in "iu" and np.any(found != value):
         raise ArgumentTypeError(
-            f"argument {argument.name!r}: expected {argument.dtype}, which cannot hold {value.max()}"
+            f"argument {argument.name!r}: expected {argument.dtype}, which cannot hold {np.max(value)}"
         )
     return found
 

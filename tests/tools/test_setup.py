@@ -91,34 +91,6 @@ def test_an_environment_is_not_made_of_itself(machine: Machine) -> None:
     assert not Path(found).is_relative_to(sys.prefix) or sys.prefix == sys.base_prefix
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
-@pytest.mark.parametrize(
-    ("version", "means"), [("3.13.0", "the newest releases"), ("3.11.7", "jax 0.10 and PyTensor 3.0")]
-)
-def test_make_says_what_it_took(machine: Machine, version: str, means: str) -> None:
-    """The choice alone: what makes the environment is replaced by something that says how it was called."""
-    (machine.bin / "make").symlink_to(str(shutil.which("make")))
-    project = machine.home / "project"
-    (project / ".ci").mkdir(parents=True)
-    shutil.copy(REPOSITORY / "Makefile", project)
-    shutil.copy(FIND, project / ".ci")
-    (project / "pyproject.toml").touch()
-    (project / ".ci" / "environment").write_text('#!/bin/sh\necho "made: $*"; mkdir -p "$1"\n')
-    (project / ".ci" / "environment").chmod(0o755)
-    (machine.bin / "mkdir").symlink_to(str(shutil.which("mkdir")))
-    minor = version.rpartition(".")[0]
-    found = f'shift 2; case " $* " in *" {minor} "*) echo $0 ;; esac'
-    answer = f'case "$2" in *platform*) echo {version} ;; *) {found} ;; esac'
-    (machine.bin / "python3").write_text(f"#!/bin/sh\n{answer}\n")
-    (machine.bin / "python3").chmod(0o755)
-    ended = machine.run("make", "-C", project, "setup")
-    assert ended.returncode == 0, ended.stderr
-    assert f"Python {version}" in ended.stdout
-    assert means in ended.stdout
-    assert f"made: .venv {machine.bin / 'python3'} --editable .[test,bench]" in ended.stdout
-    assert (project / ".venv" / ".installed").exists()
-
-
 def test_an_interrupted_environment_is_made_anew(tmp_path: Path) -> None:
     """A folder whose Python does not run is replaced, here without uv's help; nothing is installed."""
     folder, tools = tmp_path / "environment", tmp_path / "tools"

@@ -22,12 +22,11 @@ from pytensor.graph.op import Op
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert, CheckAndRaise
-from pytensor.tensor.random.utils import RandomStream
 from pytensor.typed_list import TypedListType, append
 
 import hlograph
 import hlograph.pytensor
-from hlograph.errors import IndexOutOfBoundsError, UnsupportedGraphError, UnsupportedOpError
+from hlograph.errors import UnsupportedGraphError, UnsupportedOpError
 from hlograph.runtime.mode import values as values
 from hlograph.runtime.mode.binding import Binding
 
@@ -80,19 +79,6 @@ def test_importing_hlograph_alone_imports_no_pytensor_and_a_graph_without_xtenso
         assert "pytensor.xtensor" not in sys.modules
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
-
-
-def test_options():
-    x = pt.dvector("x")
-    function = pytensor.function([x], x * 2, mode=hlograph.Mode(policy="padded", cache_size=3, device="cpu"))
-    for size in range(1, 9):
-        np.testing.assert_array_equal(function(np.arange(float(size))), 2 * np.arange(float(size)))
-    program = function.vm.function
-    assert program.options.policy == "padded"
-    assert program.device.platform == "cpu"
-    assert program.stats.compiles < 8
-    with pytest.raises(ValueError, match="numpy"):
-        hlograph.Mode(outputs="torch")
 
 
 def test_rewrites_are_chosen():
@@ -152,11 +138,6 @@ def test_results_belong_to_the_caller(size, dtype):
         np.testing.assert_array_equal(second, value)
         np.testing.assert_array_equal(function(value)[0], value)
         np.testing.assert_array_equal(first, np.zeros(size, dtype))
-
-
-def test_earlier_results_stay(add):
-    kept = [add(np.full(4, float(i)), np.ones(4)) for i in range(5)]
-    np.testing.assert_array_equal(kept, [np.full(4, i + 1.0) for i in range(5)])
 
 
 def test_jax_arrays_on_request():
@@ -235,13 +216,6 @@ def test_unused_inputs():
     for size in range(1, 8):
         np.testing.assert_array_equal(function(np.ones(2), np.ones(size)), [2.0, 2.0])
     assert function.vm.function.stats.executables == 1
-
-
-def test_givens():
-    x, y = pt.dvector("x"), pt.dvector("y")
-    state = pytensor.shared(np.arange(3.0))
-    function = pytensor.function([x], x + y, givens={y: state * 2}, mode=MODE)
-    np.testing.assert_array_equal(function(np.ones(3)), [1.0, 3.0, 5.0])
 
 
 # ---- shared variables -----------------------------------------------------------------------------------------------
@@ -531,24 +505,6 @@ def test_generators_as_arguments():
         function(5)
 
 
-def test_random_stream():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        stream = RandomStream(seed=11)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        function = pytensor.function([], stream.normal(size=4), mode=MODE)
-    first = [function() for _ in range(2)]
-    assert not np.array_equal(*first)
-    stream.seed(11)
-    again = [function() for _ in range(2)]
-    stream.seed(12)
-    other = function()
-    stream.seed(12)
-    np.testing.assert_array_equal(function(), other)
-    assert not np.array_equal(other, again[0])
-
-
 # ---- graphs ---------------------------------------------------------------------------------------------------------
 
 
@@ -572,15 +528,6 @@ def test_a_failed_check_updates_nothing():
         function(np.array(-1.0))
     assert s.get_value() == 2.0
     assert function(np.array(1.0)) == 2.0
-
-
-def test_indices_out_of_range_raise():
-    x, i = pt.dvector("x"), pt.lscalar("i")
-    function = pytensor.function([x, i], x[i], mode=MODE)
-    assert function(np.arange(3.0), 2) == 2.0
-    with pytest.raises(IndexError):
-        function(np.arange(3.0), 3)
-    assert issubclass(IndexOutOfBoundsError, IndexError)
 
 
 def test_sizes_that_can_never_agree_are_refused_by_the_call():

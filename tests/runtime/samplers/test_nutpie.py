@@ -453,17 +453,6 @@ def test_the_import_can_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
         hlograph.pymc.install()
 
 
-def test_names_of_nutpie_that_are_private() -> None:
-    """With the parameters that we pass."""
-    wanted = {
-        ours.make_functions: {"mode", "compute_grad", "join_expanded", "pymc_initial_point_fn", "var_names"},
-        ours.dims_and_coords: {"model", "shape_info", "reparameterized_names"},
-        ours.with_lock: {"func"},
-    }
-    for function, parameters in wanted.items():
-        assert parameters <= set(inspect.signature(function).parameters)
-
-
 def test_errors_of_nutpie_say_what_codes_mean() -> None:
     with pm.Model() as model:
         group = pm.Data("group", np.r_[7, np.zeros(5, int)])

@@ -5,7 +5,6 @@ PyMC 5.28, which needs PyTensor 2.38, runs the same tests but those of what came
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import hlograph.pytensor
 
 pm = pytest.importorskip("pymc")
 
-from pymc_models import PLAIN, REFERENCE, SCIPY, build, logistic, moved, name_of, process, reference, schools  # noqa: E402
+from pymc_models import PLAIN, REFERENCE, SCIPY, build, moved, name_of, process, reference, schools  # noqa: E402
 
 MODE = "STABLEHLO"
 is_new = int(pm.__version__.split(".")[0]) >= 6
@@ -55,15 +54,6 @@ def test_sampling_and_predictions():
     assert predicted.posterior_predictive["y"].shape == (2, 50, 4)
     np.testing.assert_array_equal(prior.prior["effect"], again.prior["effect"])
     assert len(np.unique(prior.prior["mean"])) == 20
-
-
-@pytest.mark.skipif("backend" not in inspect.signature(pm.sample).parameters, reason="came with PyMC 6")
-def test_the_backend_of_sampling():
-    with build(schools):
-        options = {"random_seed": 1, "chains": 1, "cores": 1, "progressbar": False, "compute_convergence_checks": False}
-        found = pm.sample(20, tune=20, backend=MODE, **options)
-        same = pm.sample(20, tune=20, compile_kwargs={"mode": MODE}, **options)
-    np.testing.assert_allclose(found.posterior["mean"], same.posterior["mean"])
 
 
 def test_interventions_and_observations():
@@ -104,38 +94,6 @@ def test_named_dimensions():
     np.testing.assert_allclose(function(*values), model.compile_logp(mode=REFERENCE)(point), rtol=1e-6)
 
 
-@pytest.mark.skipif(not is_new, reason="pymc.dims needs PyMC 6")
-def test_sampling_with_named_dimensions():
-    options = {"random_seed": 1, "compile_kwargs": {"mode": MODE}}
-    with with_named_dimensions():
-        trace = pm.sample(
-            20, tune=20, chains=1, cores=1, progressbar=False, compute_convergence_checks=False, **options
-        )
-        predicted = pm.sample_posterior_predictive(trace, progressbar=False, **options)
-    assert trace.posterior["level"].dims == ("chain", "draw", "city")
-    assert np.isfinite(predicted.posterior_predictive["y"]).all()
-
-
-def test_the_mode_for_everything(monkeypatch):
-    monkeypatch.setattr(pytensor.config, "mode", MODE)
-    with build(logistic) as model:
-        ours = pm.find_MAP(progressbar=False)
-    monkeypatch.setattr(pytensor.config, "mode", REFERENCE)
-    with model:
-        theirs = pm.find_MAP(progressbar=False)
-    np.testing.assert_allclose(ours["weights"], theirs["weights"], rtol=1e-4)
-
-
-def test_data_of_other_lengths():
-    model = build(logistic)
-    function, theirs = model.compile_dlogp(mode=MODE), model.compile_dlogp(mode=REFERENCE)
-    point = moved(model, 0)
-    for size in (30, 7, 1):
-        with model:
-            pm.set_data({"X": np.linspace(-1, 1, 3 * size).reshape(size, 3), "seen": np.arange(size) % 2})
-        np.testing.assert_allclose(function(point), theirs(point), rtol=1e-9, atol=1e-12)
-
-
 def test_outside_the_support():
     with pm.Model() as model:
         pm.Normal("x", 0, pm.Normal("spread"), observed=np.ones(3))
@@ -149,16 +107,6 @@ def test_second_derivatives_that_pymc_takes_by_a_scan():
     point = model.initial_point()
     wanted = model.compile_d2logp(mode="FAST_COMPILE")(point)
     np.testing.assert_allclose(model.compile_d2logp(mode=MODE)(point), wanted, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
-def test_chains_in_forked_processes():
-    """PyMC's default on Linux, for a model that needs none of XLA's threads."""
-    options = {"random_seed": 1, "compile_kwargs": {"mode": MODE}, "progressbar": False}
-    with build(schools):
-        found = pm.sample(20, tune=20, chains=2, cores=2, mp_ctx="fork", compute_convergence_checks=False, **options)
-        alone = pm.sample(20, tune=20, chains=2, cores=1, compute_convergence_checks=False, **options)
-    np.testing.assert_allclose(found.posterior["mean"], alone.posterior["mean"])
 
 
 def test_the_gradient_of_a_gaussian_process():

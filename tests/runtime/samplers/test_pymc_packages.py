@@ -101,24 +101,3 @@ def test_pathfinder() -> None:
     draws = trace.posterior["mean"].values
     np.testing.assert_allclose(draws.mean(), 10 / 21, atol=0.05)
     np.testing.assert_allclose(draws.std(), (1 / 21) ** 0.5, rtol=0.2)
-
-
-def test_a_structural_model() -> None:
-    """A level with noise: the posterior of both deviations is near what the series was made with."""
-    pytest.importorskip("pymc_extras", reason="pymc-extras is not installed")
-    from pymc_extras.statespace import structural
-
-    rng = np.random.default_rng(0)
-    level = np.cumsum(0.3 * rng.normal(size=80))
-    seen = pd.DataFrame({"y": level + 0.5 * rng.normal(size=80)}, index=pd.RangeIndex(80))
-    parts = structural.LevelTrend(order=1, innovations_order=1) + structural.MeasurementError("noise")
-    space = parts.build(name="level", verbose=False)
-    with pm.Model(coords=space.coords) as model:
-        pm.Normal("initial_level_trend", dims="state_level_trend")
-        pm.HalfNormal("sigma_level_trend", dims="shock_level_trend")
-        pm.HalfNormal("sigma_noise")
-        pm.Deterministic("P0", pm.math.stack([[pm.Gamma("start", 2, 1)]]), dims=("state", "state_aux"))
-        space.build_statespace_graph(seen)
-        trace = hlograph.pymc.sample(model, 200, tune=300, var_names=["sigma_noise", "sigma_level_trend"], **QUICK)
-    np.testing.assert_allclose(trace.posterior["sigma_noise"].mean(), 0.5, atol=0.15)
-    np.testing.assert_allclose(trace.posterior["sigma_level_trend"].mean(), 0.3, atol=0.15)
