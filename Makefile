@@ -155,7 +155,7 @@ bench: setup
 # Older releases that hlograph supports, each in an environment of its own under build/: what is installed, which Python
 # has it, which tests are the smoke test (a minute and a half at most), and which are all that apply.
 COMBINATIONS := python311 pytensor238 aesara jax011
-OLD_TESTS := tests/dialects tests/codegen tests/runtime tests/test_models.py
+OLD_TESTS := tests/dialects tests/codegen tests/runtime
 
 python311_NAME := Python 3.11: jax 0.10, PyTensor 3.0
 python311_PYTHON := 3.11

@@ -78,7 +78,6 @@ UNOPTIMIZED = (
     "codegen/passes/pad/",
     "codegen/test_",
     "runtime/",
-    "test_models.py",
     "test_op_coverage.py",
     "test_outside.py",
     "test_readme.py",
