@@ -29,25 +29,10 @@ def normal(*shape: int) -> np.ndarray:
 def test_broadcasting_follows_the_types() -> None:
     m, row, col, s = pt.matrix("m"), pt.row("row"), pt.col("col"), pt.scalar("s")
     one, partly = pt.tensor("one", shape=(1, 1), dtype="float64"), pt.tensor("partly", shape=(3, None), dtype="float64")
-    outputs = [
-        m + row,
-        m * col,
-        row - col,
-        s * m,
-        m + partly,
-        one + m,
-        row + one,
-        one * one,
-        pt.switch(m > 0, row, col),
-    ]
-    outputs += [
-        pt.second(m, s),
-        pt.second(one, m),
-        pt.clip(m, col, s),
-        pt.maximum(one, col),
-        2 * m,
-        m + np.ones((1, 1)),
-    ]
+    outputs = [m + row, m * col, row - col, s * m, m + partly, one + m, row + one, one * one]
+    outputs += [pt.switch(m > 0, row, col)]
+    outputs += [pt.second(m, s), pt.second(one, m), pt.clip(m, col, s), pt.maximum(one, col), 2 * m]
+    outputs += [m + np.ones((1, 1))]
     values = normal(3, 4), normal(1, 4), normal(3, 1), 0.7, normal(1, 1), normal(3, 4)
     program = check_lowering([m, row, col, s, one, partly], outputs, *values)
     recorded = {(str(c.lhs), c.relation, str(c.rhs)) for c in program.signature.constraints}

@@ -9,7 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
-from support import check_lowering, check_sizes, numbers
+from support import check_lowering, numbers
 
 import hlograph
 import hlograph.pytensor
@@ -95,18 +95,9 @@ def test_ends_of_any_magnitude():
 
 def test_slices_of_three_axes():
     n = x.shape[0]
-    outputs = [
-        cube[1:, ::-1, 1:3],
-        cube[::2, :, ::-2],
-        cube[..., 1:],
-        cube[:, 5:],
-        cube[-2:, :n],
-        cube[:n, n // 2 :, -n:],
-        cube[::-1, ::-1, ::-1],
-        cube[1:][:, :2][..., ::2],
-        cube[None, 1:, :, None],
-        cube[:, :0],
-    ]
+    outputs = [cube[1:, ::-1, 1:3], cube[::2, :, ::-2], cube[..., 1:], cube[:, 5:], cube[-2:, :n]]
+    outputs += [cube[:n, n // 2 :, -n:], cube[::-1, ::-1, ::-1], cube[1:][:, :2][..., ::2], cube[None, 1:, :, None]]
+    outputs += [cube[:, :0]]
     check_lowering([x, cube], outputs, numbers(3), CUBE)
 
 
@@ -115,27 +106,9 @@ def test_slices_of_three_axes():
 
 def test_constant_and_symbolic_indices():
     n = x.shape[0]
-    outputs = [
-        x[0],
-        x[2],
-        x[-1],
-        x[-3],
-        x[n - 1],
-        x[n // 2],
-        x[-n],
-        x[n - 4],
-        x[pt.constant(1, dtype="uint8")],
-        cube[0, -1, 2],
-        cube[1],
-        cube[:, -4],
-        cube[..., 4],
-        cube[-1, :, 1:3],
-        cube[1:, 2, ::-1],
-        cube[n - 1, :, -n],
-        cube[::-2, -1, ::2],
-        cube[2, 1:3],
-        cube[None, 1, :, None, -1],
-    ]
+    outputs = [x[0], x[2], x[-1], x[-3], x[n - 1], x[n // 2], x[-n], x[n - 4], x[pt.constant(1, dtype="uint8")]]
+    outputs += [cube[0, -1, 2], cube[1], cube[:, -4], cube[..., 4], cube[-1, :, 1:3], cube[1:, 2, ::-1]]
+    outputs += [cube[n - 1, :, -n], cube[::-2, -1, ::2], cube[2, 1:3], cube[None, 1, :, None, -1]]
     check_lowering([x, cube], outputs, numbers(3), CUBE)
 
 
@@ -302,17 +275,8 @@ def test_write_at_runtime_indices():
 
 def test_write_to_runtime_slices():
     step = pt.lscalar("step")
-    regions = [
-        cube[i:],
-        cube[:, :i],
-        cube[k:i, :, -1],
-        cube[i, k:],
-        cube[::step],
-        cube[i::step, 1],
-        cube[:, k, ::step],
-        cube[::step, 1:3, ::step],
-        cube[::step, ::-2],
-    ]
+    regions = [cube[i:], cube[:, :i], cube[k:i, :, -1], cube[i, k:], cube[::step], cube[i::step, 1]]
+    regions += [cube[:, k, ::step], cube[::step, 1:3, ::step], cube[::step, ::-2]]
     outputs = [output for region in regions for output in both(region, scalar)]
     outputs += both(cube[::step], 100.0 * pt.arange(5))
     for values in [(1, 0, 2), (2, 1, -1), (-1, -2, -2), (0, 2, 7)]:
@@ -351,70 +315,27 @@ unsigned = pt.vector("unsigned", dtype="uint8")
 places = pt.lmatrix("places")
 place_row, place_column = pt.lrow("place_row"), pt.lcol("place_column")
 TENSORS = [x, cube, j, small, places, unsigned, place_row, place_column, i]
-TENSOR_VALUES = [
-    numbers(3),
-    CUBE,
-    [0, -1, 2],
-    [1, -3, 1],
-    [[0, 1, -1], [2, 2, -2]],
-    [0, 1, 2],
-    [[0, -2, 1]],
-    [[-1], [0]],
-    -2,
-]
+TENSOR_VALUES = [numbers(3), CUBE, [0, -1, 2], [1, -3, 1], [[0, 1, -1], [2, 2, -2]], [0, 1, 2], [[0, -2, 1]]]
+TENSOR_VALUES += [[[-1], [0]], -2]
 
 
 def selections() -> list:
     n = cube.shape[1]
+    of_a_vector = [x[j], x[small], x[unsigned], x[places], x[[0, 2]], x[[-1, 0]], x[np.zeros(0, "int64")]]
+    of_one_axis = [cube[j], cube[places], cube[:, j], cube[:, :, j], cube[:, places], cube[..., j]]
+    of_several = [cube[j, small], cube[j, :, small], cube[:, j, small], cube[j, small, unsigned], cube[j, ..., small]]
+    of_several += [cube[place_column, small], cube[place_column, place_row], cube[place_column, :, place_row]]
+    of_several += [cube[places, small], cube[:, places, small], cube[[0, 1], [2, -1]]]
+    beside_integers = [cube[j, i], cube[i, j], cube[i, :, j], cube[j, :, i], cube[0, :, j], cube[0, j], cube[:, 0, j]]
+    beside_slices = [cube[1:, j], cube[::-1, j], cube[::2, 1:3, j], cube[j, ::-1], cube[places, :, 1:], cube[j, i:]]
+    beside_slices += [cube[j, : n // 2]]
+    beside_axes = [cube[None, j], cube[j, None], cube[j, None, small], cube[None, j, :, small], cube[:, None, j]]
+    beside_axes += [cube[j, :, None, small]]
+    computed = [x[pt.cast(x - 1, "int32")], cube[pt.arange(3), pt.arange(cube.shape[0])]]
+    of_bytes = [cube[np.array([1, 0], "int8")], cube[np.array([1, 0], "uint8"), :, j[:2]]]
     return [
-        x[j],
-        x[small],
-        x[unsigned],
-        x[places],
-        cube[j],
-        cube[places],
-        cube[:, j],
-        cube[:, :, j],
-        cube[:, places],
-        cube[j, small],
-        cube[j, :, small],
-        cube[:, j, small],
-        cube[j, small, unsigned],
-        cube[place_column, small],
-        cube[place_column, place_row],
-        cube[place_column, :, place_row],
-        cube[places, small],
-        cube[:, places, small],
-        cube[j, i],
-        cube[i, j],
-        cube[i, :, j],
-        cube[j, :, i],
-        cube[0, :, j],
-        cube[0, j],
-        cube[:, 0, j],
-        cube[1:, j],
-        cube[::-1, j],
-        cube[::2, 1:3, j],
-        cube[j, ::-1],
-        cube[places, :, 1:],
-        cube[j, i:],
-        cube[j, : n // 2],
-        x[[0, 2]],
-        x[[-1, 0]],
-        cube[[0, 1], [2, -1]],
-        x[np.zeros(0, "int64")],
-        cube[j, ..., small],
-        cube[..., j],
-        cube[None, j],
-        cube[j, None],
-        cube[j, None, small],
-        cube[None, j, :, small],
-        cube[:, None, j],
-        cube[j, :, None, small],
-        x[pt.cast(x - 1, "int32")],
-        cube[pt.arange(3), pt.arange(cube.shape[0])],
-        cube[np.array([1, 0], "int8")],
-        cube[np.array([1, 0], "uint8"), :, j[:2]],
+        *(*of_a_vector, *of_one_axis, *of_several, *beside_integers),
+        *(*beside_slices, *beside_axes, *computed, *of_bytes),
     ]
 
 
@@ -475,74 +396,21 @@ def test_many_constant_indices():
     check_lowering([x], [x[at], pt.inc_subtensor(x[at], 1.0)], numbers(100))
 
 
-def test_group_effects():
-    """A hierarchical model: one parameter for each group, chosen by each observation's group."""
-    mu, log_sigma, seen = pt.dvector("mu"), pt.dvector("log_sigma"), pt.dvector("seen")
-    group = pt.vector("group", dtype="int32")
-    at = np.array([0, 1, 2, 2, 1, 0, 0], "int32")
-    for index, inputs, values in [(group, [group], [at]), (at, [], [])]:
-        z = (seen - mu[index]) / pt.exp(log_sigma[index])
-        logp = -(z**2 / 2 + log_sigma[index]).sum()
-        outputs = [logp, *pytensor.grad(logp, [mu, log_sigma])]
-        check_lowering([mu, log_sigma, seen, *inputs], outputs, numbers(3), numbers(3) / 3, numbers(7), *values)
-
-
 # ---- masks ----------------------------------------------------------------------------------------------------------
 
 
 def test_constant_masks():
     plane = np.array([[True, False], [True, True], [False, False]])
-    outputs = [
-        x[MASK],
-        matrix[MASK],
-        matrix[:, MASK[:2]],
-        matrix[plane],
-        x[np.zeros(3, bool)],
-        *both(x[MASK], y),
-        *both(matrix[plane], scalar),
-        *both(x[MASK], y[0]),
-        pytensor.grad((x[MASK] ** 2).sum(), x),
-    ]
+    outputs = [x[MASK], matrix[MASK], matrix[:, MASK[:2]], matrix[plane], x[np.zeros(3, bool)], *both(x[MASK], y)]
+    outputs += [*both(matrix[plane], scalar), *both(x[MASK], y[0]), pytensor.grad((x[MASK] ** 2).sum(), x)]
     check_lowering([x, matrix, y, scalar], outputs, numbers(3), numbers(3, 2), numbers(2), 9.0)
 
 
 def test_computed_masks_are_written_through():
-    outputs = [
-        *both(x[x > 1], 0.5),
-        *both(x[x > 1], scalar),
-        *both(matrix[matrix > 2], scalar),
-        *both(matrix[x > 1], 3),
-        pt.set_subtensor(x[flags], np.array([3.0])),
-        pytensor.grad(pt.set_subtensor(x[flags], 2.0).sum(), x),
-    ]
+    outputs = [*both(x[x > 1], 0.5), *both(x[x > 1], scalar), *both(matrix[matrix > 2], scalar)]
+    outputs += [*both(matrix[x > 1], 3), pt.set_subtensor(x[flags], np.array([3.0]))]
+    outputs += [pytensor.grad(pt.set_subtensor(x[flags], 2.0).sum(), x)]
     check_lowering([x, matrix, scalar, flags], outputs, numbers(3), numbers(3, 2), 9.0, MASK)
-
-
-# ---- one program, many sizes ----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def mixed():
-    n, m = matrix.shape
-    outputs = [
-        matrix[n // 2 :, ::-1],
-        matrix[::-2, : m - 1],
-        matrix[:, m // 2 :: 2],
-        *both(matrix[1:], 5.0),
-        *both(matrix[::-2, ::3], 5.0),
-        matrix[j],
-        *both(matrix[j, :1], 2.0),
-        matrix[:-1] * 2,
-        matrix[n:],
-    ]
-    return outputs, hlograph.emit_stablehlo(([matrix, j], outputs), dims={"matrix": ("n", "m")})
-
-
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (1, 1), (1, 0), (2, 5), (7, 4)])
-def test_exact_specialization(mixed, shape):
-    outputs, program = mixed
-    values = [numbers(*shape), np.zeros(min(shape[0], 2), int)]
-    check_sizes(program, [matrix, j], outputs, values, n=shape[0], m=shape[1], j_0=len(values[1]))
 
 
 def test_indices_that_select_nothing_together():

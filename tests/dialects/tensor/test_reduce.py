@@ -226,25 +226,12 @@ def test_the_last_axis_of_a_number() -> None:
 
 def test_accumulators_of_integers() -> None:
     x, b = pt.vector("x", dtype="int8"), pt.vector("b", dtype="bool")
-    outputs = [
-        pt.sum(x),
-        pt.sum(x, dtype="int8"),
-        pt.sum(x, acc_dtype="int8", dtype="int64"),
-        pt.prod(x, dtype="float64"),
-    ]
+    outputs = [pt.sum(x), pt.sum(x, dtype="int8"), pt.sum(x, acc_dtype="int8", dtype="int64")]
+    outputs += [pt.prod(x, dtype="float64")]
     outputs += [pt.sum(b), pt.prod(b), pt.sum(b, dtype="int8"), pt.mean(b), pt.sum(b, dtype="bool", acc_dtype="bool")]
     array, flags = np.array([100, 100, 27], "int8"), np.array([True, False, True])
-    expected = [
-        np.int64(227),
-        np.int8(-29),
-        np.int64(-29),
-        270000.0,
-        np.int64(2),
-        np.int64(0),
-        np.int8(2),
-        2 / 3,
-        np.True_,
-    ]
+    expected = [np.int64(227), np.int8(-29), np.int64(-29), 270000.0, np.int64(2), np.int64(0), np.int8(2), 2 / 3]
+    expected += [np.True_]
     check_lowering([x, b], outputs, array, flags, expected=expected)
 
 

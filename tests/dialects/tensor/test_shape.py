@@ -34,40 +34,19 @@ def refused(error, match, inputs, output, *values, dims=None):
 
 def test_reshape():
     a, b, c = (cube.shape[axis] for axis in range(3))
-    outputs = [
-        cube.reshape((-1,)),
-        cube.ravel(),
-        cube.flatten(2),
-        cube.flatten(1),
-        cube.reshape((a * b, c)),
-        cube.reshape((a, -1)),
-        cube.reshape((c, a, b)),
-        cube.reshape(cube.shape[::-1]),
-        cube.reshape((1, -1, 1)),
-        cube.reshape((-1, c)).reshape(cube.shape),
-        cube[:, :1].reshape((a, c)),
-        cube[:1, :1, :1].reshape(()),
-        cube.reshape(pt.concatenate([cube.shape[:1], [-1]])),
-        cube.reshape(pt.concatenate([[a * b], cube.shape[2:]])),
-        x.reshape((x.shape[0] // 2, 2)),
-        x.reshape((-1, 2)),
-        x.reshape((2, -1)),
-        x.reshape((3, 4)),
-        cube.reshape((a * 2, b // 2, -1)),
-        matrix.reshape((matrix.shape[1], matrix.shape[0])),
-    ]
+    outputs = [cube.reshape((-1,)), cube.ravel(), cube.flatten(2), cube.flatten(1), cube.reshape((a * b, c))]
+    outputs += [cube.reshape((a, -1)), cube.reshape((c, a, b)), cube.reshape(cube.shape[::-1])]
+    outputs += [cube.reshape((1, -1, 1)), cube.reshape((-1, c)).reshape(cube.shape), cube[:, :1].reshape((a, c))]
+    outputs += [cube[:1, :1, :1].reshape(()), cube.reshape(pt.concatenate([cube.shape[:1], [-1]]))]
+    outputs += [cube.reshape(pt.concatenate([[a * b], cube.shape[2:]])), x.reshape((x.shape[0] // 2, 2))]
+    outputs += [x.reshape((-1, 2)), x.reshape((2, -1)), x.reshape((3, 4)), cube.reshape((a * 2, b // 2, -1))]
+    outputs += [matrix.reshape((matrix.shape[1], matrix.shape[0]))]
     check_lowering([x, matrix, cube], outputs, numbers(12), numbers(2, 3), CUBE)
 
 
 def test_reshape_to_runtime_sizes():
-    outputs = [
-        x.reshape((k, i)),
-        x.reshape((k, -1)),
-        x.reshape((tiny, -1)),
-        x.reshape((-1, k + 2)),
-        x.reshape((k * i,)),
-        cube.reshape(pt.stack([i, k, -1])),
-    ]
+    outputs = [x.reshape((k, i)), x.reshape((k, -1)), x.reshape((tiny, -1)), x.reshape((-1, k + 2))]
+    outputs += [x.reshape((k * i,)), cube.reshape(pt.stack([i, k, -1]))]
     check_lowering([x, cube, k, i, tiny], outputs, numbers(12), numbers(4, 4, 3), 4, 3, 6)
     check_lowering([x, sizes], [x.reshape(sizes, ndim=2), x.reshape((sizes[1], sizes[0]))], numbers(12), [4, 3],
                    dims={"sizes": (2,)})  # fmt: skip
@@ -88,17 +67,10 @@ def test_reshape_infers_what_numpy_cannot():
 
 def test_join_and_split_dims():
     joined = pt.join_dims(cube, 0, 2)
-    outputs = [
-        joined,
-        pt.join_dims(cube),
-        pt.join_dims(cube, -2, 2),
-        pt.join_dims(cube, 1, 1),
-        pt.join_dims(cube, 1, 0),
-        pt.split_dims(cube, shape=(2, 2), axis=1),
-        pt.split_dims(cube, shape=(2, cube.shape[1] // 2), axis=1),
-        pt.split_dims(joined, shape=cube.shape[:2], axis=0),
-        pt.split_dims(x, shape=(k, -1), axis=0),
-    ]
+    outputs = [joined, pt.join_dims(cube), pt.join_dims(cube, -2, 2), pt.join_dims(cube, 1, 1)]
+    outputs += [pt.join_dims(cube, 1, 0), pt.split_dims(cube, shape=(2, 2), axis=1)]
+    outputs += [pt.split_dims(cube, shape=(2, cube.shape[1] // 2), axis=1)]
+    outputs += [pt.split_dims(joined, shape=cube.shape[:2], axis=0), pt.split_dims(x, shape=(k, -1), axis=0)]
     check_lowering([cube, x, k], outputs, CUBE, numbers(12), 4)
 
 
@@ -131,41 +103,19 @@ def test_reshape_refuses():
 
 def test_alloc():
     n, m = matrix.shape
-    outputs = [
-        pt.zeros((n, 3)),
-        pt.full((m, n), scalar),
-        pt.full((k, i), 2),
-        pt.ones_like(cube),
-        pt.alloc(y, 2, y.shape[0]),
-        pt.zeros_like(matrix, dtype="int32"),
-        pt.alloc(y[None], k, y.shape[0]),
-        pt.alloc(y[:, None], y.shape[0], 4),
-        pt.alloc(scalar, k - 3, i),
-        pt.alloc(scalar, k - 1, i),
-        pt.second(matrix, scalar),
-        pt.fill(matrix, 1),
-        pt.broadcast_to(y, (2, y.shape[0])),
-        pt.broadcast_to(scalar, (k, 2)),
-        pt.broadcast_to(y[:, None], (4, i)),
-        pt.empty((k, n)).shape,
-        pt.empty((k, n)) * 0,
-        pt.alloc(pt.constant([1, 2]), k, 2),
-        pt.zeros((), dtype="int8"),
-    ]
+    outputs = [pt.zeros((n, 3)), pt.full((m, n), scalar), pt.full((k, i), 2), pt.ones_like(cube)]
+    outputs += [pt.alloc(y, 2, y.shape[0]), pt.zeros_like(matrix, dtype="int32"), pt.alloc(y[None], k, y.shape[0])]
+    outputs += [pt.alloc(y[:, None], y.shape[0], 4), pt.alloc(scalar, k - 3, i), pt.alloc(scalar, k - 1, i)]
+    outputs += [pt.second(matrix, scalar), pt.fill(matrix, 1), pt.broadcast_to(y, (2, y.shape[0]))]
+    outputs += [pt.broadcast_to(scalar, (k, 2)), pt.broadcast_to(y[:, None], (4, i)), pt.empty((k, n)).shape]
+    outputs += [pt.empty((k, n)) * 0, pt.alloc(pt.constant([1, 2]), k, 2), pt.zeros((), dtype="int8")]
     check_lowering([matrix, cube, y, scalar, k, i], outputs, numbers(2, 3), CUBE, numbers(4), 2.5, 3, 4)
 
 
 def test_make_vector():
     n = x.shape[0]
-    outputs = [
-        pt.stack([scalar, x[0], 2.0]),
-        pt.stack([i, k, n]),
-        pt.as_tensor([scalar, 1, n]),
-        pt.stack([n, n * 2])[::-1],
-        pt.stack([k > 2, n > 9]),
-        pt.stack([tiny, byte]),
-        pt.as_tensor([k, 0.5]),
-    ]
+    outputs = [pt.stack([scalar, x[0], 2.0]), pt.stack([i, k, n]), pt.as_tensor([scalar, 1, n])]
+    outputs += [pt.stack([n, n * 2])[::-1], pt.stack([k > 2, n > 9]), pt.stack([tiny, byte]), pt.as_tensor([k, 0.5])]
     check_lowering([x, scalar, i, k, tiny, byte], outputs, numbers(3), 2.5, 4, 3, -6, 7)
 
 
@@ -188,12 +138,8 @@ def test_arange():
     constant = [(5,), (2, 17, 4), (10, -1, -3), (3, 3), (5, 2), (0.0, 1.0, 0.1), (1.0, -1.0, -0.25), (0, 300)]
     outputs = [pt.arange(*parts) for parts in constant]
     outputs += [pt.arange(n), pt.arange(1, m, 2), pt.arange(m, 0, -2), pt.arange(n, m), pt.arange(n, m, -1)]
-    outputs += [
-        pt.arange(m, dtype="float64"),
-        pt.arange(m, dtype="int8"),
-        pt.arange(n * m)[::2],
-        pt.arange(m)[None] * n,
-    ]
+    outputs += [pt.arange(m, dtype="float64"), pt.arange(m, dtype="int8"), pt.arange(n * m)[::2]]
+    outputs += [pt.arange(m)[None] * n]
     check_lowering([matrix], outputs, numbers(2, 7))
 
 
@@ -205,24 +151,10 @@ def test_arange_refuses():
 
 def test_eye_and_triangles():
     n, m = matrix.shape
-    outputs = [
-        pt.eye(3),
-        pt.eye(n),
-        pt.eye(n, m, 1),
-        pt.eye(k, i, tiny),
-        pt.eye(4, n, -2, dtype="int32"),
-        pt.eye(k, k, i - 4),
-        pt.identity(n),
-        pt.identity_like(matrix),
-        pt.tri(3, 4, 1),
-        pt.tri(n, m, -1),
-        pt.tri(k, i, k - 3),
-        pt.tril(matrix),
-        pt.tril(matrix, 1),
-        pt.triu(matrix, k - 3),
-        pt.triu(cube, -1),
-        pt.tril(pt.ones((n, n))),
-    ]
+    outputs = [pt.eye(3), pt.eye(n), pt.eye(n, m, 1), pt.eye(k, i, tiny), pt.eye(4, n, -2, dtype="int32")]
+    outputs += [pt.eye(k, k, i - 4), pt.identity(n), pt.identity_like(matrix), pt.tri(3, 4, 1), pt.tri(n, m, -1)]
+    outputs += [pt.tri(k, i, k - 3), pt.tril(matrix), pt.tril(matrix, 1), pt.triu(matrix, k - 3), pt.triu(cube, -1)]
+    outputs += [pt.tril(pt.ones((n, n)))]
     check_lowering([matrix, cube, k, i, tiny], outputs, numbers(2, 3), CUBE, 3, 4, -1)
 
 
@@ -243,29 +175,16 @@ def test_diagonals():
 
 
 def test_join():
-    outputs = [
-        pt.concatenate([matrix, other]),
-        pt.concatenate([matrix, other], axis=-2),
-        pt.join(0, x),
-        pt.join(1, matrix),
-        pt.concatenate([matrix, matrix * 2, matrix], axis=1),
-        pt.concatenate([matrix, matrix], axis=-1),
-        pt.concatenate([matrix, singles, ints]),
-        pt.concatenate([ints, pt.cast(singles, "int64")]),
-        pt.concatenate([matrix > 1, singles > 1]),
-        pt.concatenate([x, [1.0, 2.0], y, x[:0]]),
-        pt.concatenate([x, [k]]),
-        pt.concatenate([cube, cube[:, :1]], axis=1),
-        pt.stack([x, x * 2]),
-        pt.stack([matrix, matrix], axis=1),
-        pt.stack([matrix, matrix + 1], axis=-1),
-        pt.vertical_stack(matrix, other),
-        pt.horizontal_stack(other, other),
-        pt.stacklists([[scalar, scalar], [2.0, scalar]]),
-        pt.concatenate([cube.shape, [3], x.shape]),
-        pt.concatenate([cube.shape, pt.constant([3], dtype="int32")]),
-        pt.concatenate([cube.shape, x]),
-    ]
+    outputs = [pt.concatenate([matrix, other]), pt.concatenate([matrix, other], axis=-2), pt.join(0, x)]
+    outputs += [pt.join(1, matrix), pt.concatenate([matrix, matrix * 2, matrix], axis=1)]
+    outputs += [pt.concatenate([matrix, matrix], axis=-1), pt.concatenate([matrix, singles, ints])]
+    outputs += [pt.concatenate([ints, pt.cast(singles, "int64")]), pt.concatenate([matrix > 1, singles > 1])]
+    outputs += [pt.concatenate([x, [1.0, 2.0], y, x[:0]]), pt.concatenate([x, [k]])]
+    outputs += [pt.concatenate([cube, cube[:, :1]], axis=1), pt.stack([x, x * 2]), pt.stack([matrix, matrix], axis=1)]
+    outputs += [pt.stack([matrix, matrix + 1], axis=-1), pt.vertical_stack(matrix, other)]
+    outputs += [pt.horizontal_stack(other, other), pt.stacklists([[scalar, scalar], [2.0, scalar]])]
+    outputs += [pt.concatenate([cube.shape, [3], x.shape])]
+    outputs += [pt.concatenate([cube.shape, pt.constant([3], dtype="int32")]), pt.concatenate([cube.shape, x])]
     values = [numbers(7), numbers(4), numbers(2, 3), numbers(4, 3), CUBE, numbers(2, 3), numbers(4, 3), 2.5, 3]
     check_lowering([x, y, matrix, other, cube, singles, ints, scalar, k], outputs, *values)
 
@@ -278,13 +197,10 @@ def test_join_of_no_elements():
 
 def test_split():
     n = x.shape[0]
-    pieces = [
-        *pt.split(x, [1, 2, n - 3], n_splits=3),
-        *pt.split(cube, [cube.shape[1] // 2, cube.shape[1] - cube.shape[1] // 2], n_splits=2, axis=1),
-        *pt.split(cube, [2, 0, 3], n_splits=3, axis=-1),
-        *pt.split(x, pt.stack([k, n - k]), n_splits=2),
-        pt.split(matrix, [matrix.shape[0]], n_splits=1),
-    ]
+    pieces = [*pt.split(x, [1, 2, n - 3], n_splits=3)]
+    pieces += [*pt.split(cube, [cube.shape[1] // 2, cube.shape[1] - cube.shape[1] // 2], n_splits=2, axis=1)]
+    pieces += [*pt.split(cube, [2, 0, 3], n_splits=3, axis=-1), *pt.split(x, pt.stack([k, n - k]), n_splits=2)]
+    pieces += [pt.split(matrix, [matrix.shape[0]], n_splits=1)]
     # A gradient is left out: that of Split would need one for every piece.
     outputs = [*pieces, pytensor.grad((pt.split(x, [1, n - 1], n_splits=2)[1] ** 2).sum(), x)]
     check_lowering([x, cube, matrix, k], outputs, numbers(7), CUBE, numbers(2, 3), 2)
@@ -317,82 +233,39 @@ def test_join_and_split_refuse():
 
 def test_axes():
     thin = pt.dtensor3("thin")
-    outputs = [
-        cube.dimshuffle(2, "x", 0, 1),
-        cube.dimshuffle("x", 0, 1, "x", 2),
-        cube.T,
-        cube.mT,
-        cube.transpose(1, 0, 2),
-        pt.specify_broadcastable(thin, 0, 2).dimshuffle(1),
-        pt.squeeze(x[:1]),
-        x[:1].dimshuffle(),
-        thin[0:1].squeeze(0),
-        pt.expand_dims(matrix, (0, 2)),
-        pt.atleast_1d(scalar),
-        pt.atleast_2d(x),
-        pt.atleast_3d(matrix),
-        pt.atleast_Nd(x, n=4),
-        pt.swapaxes(cube, 0, -1),
-        pt.moveaxis(cube, 0, -1),
-        pt.shape_padright(x, 2),
-        pt.moveaxis(cube, (0, 1), (-1, -2)),
-        pt.flip(cube),
-        pt.flip(cube, 1),
-        pt.diff(x),
-        pt.diff(matrix, n=2),
-        *pt.broadcast_arrays(x[:, None], y[None]),
-    ]
+    outputs = [cube.dimshuffle(2, "x", 0, 1), cube.dimshuffle("x", 0, 1, "x", 2), cube.T, cube.mT]
+    outputs += [cube.transpose(1, 0, 2), pt.specify_broadcastable(thin, 0, 2).dimshuffle(1), pt.squeeze(x[:1])]
+    outputs += [x[:1].dimshuffle(), thin[0:1].squeeze(0), pt.expand_dims(matrix, (0, 2)), pt.atleast_1d(scalar)]
+    outputs += [pt.atleast_2d(x), pt.atleast_3d(matrix), pt.atleast_Nd(x, n=4), pt.swapaxes(cube, 0, -1)]
+    outputs += [pt.moveaxis(cube, 0, -1), pt.shape_padright(x, 2), pt.moveaxis(cube, (0, 1), (-1, -2)), pt.flip(cube)]
+    outputs += [pt.flip(cube, 1), pt.diff(x), pt.diff(matrix, n=2), *pt.broadcast_arrays(x[:, None], y[None])]
     values = [numbers(3), numbers(4), numbers(4, 3), CUBE, numbers(1, 3, 1), 2.5]
     check_lowering([x, y, matrix, cube, thin, scalar], outputs, *values)
 
 
 def test_repeated_and_rolled():
-    outputs = [
-        pt.tile(matrix, (2, 3)),
-        pt.tile(x, 2),
-        pt.tile(x, (k,)),
-        pt.tile(x, (2, 1, 2)),
-        pt.repeat(x, 3),
-        pt.repeat(matrix, 2, axis=0),
-        pt.repeat(matrix, k, axis=1),
-        pt.roll(x, 2),
-        pt.roll(matrix, -1, axis=1),
-        pt.roll(x, k),
-        pt.roll(matrix, 1),
-        *pt.mgrid[0:3, 0:4],
-        *pt.ogrid[0:3, 0:2],
-    ]
+    outputs = [pt.tile(matrix, (2, 3)), pt.tile(x, 2), pt.tile(x, (k,)), pt.tile(x, (2, 1, 2)), pt.repeat(x, 3)]
+    outputs += [pt.repeat(matrix, 2, axis=0), pt.repeat(matrix, k, axis=1), pt.roll(x, 2)]
+    outputs += [pt.roll(matrix, -1, axis=1), pt.roll(x, k), pt.roll(matrix, 1), *pt.mgrid[0:3, 0:4]]
+    outputs += [*pt.ogrid[0:3, 0:2]]
     check_lowering([x, matrix, k], outputs, numbers(5), numbers(2, 3), 3)
     check_lowering([x], [pt.tile(x, 2), pt.roll(x, 2), pt.repeat(x, 3)], numbers(0))
 
 
 def test_take_and_pad():
     at = pt.cast(ints % 2, "int64")
-    outputs = [
-        pt.take(cube, [0, -1], axis=1),
-        pt.take(cube, np.array([[0, 1], [2, 0]]), axis=-1),
-        pt.take(cube, [0, 7]),
-        pt.take_along_axis(other, pt.argmax(other, axis=1, keepdims=True), axis=1),
-        pt.take_along_axis(other, at, axis=0),
-        pt.pad(matrix, [(1, 2), (0, 1)]),
-        pt.pad(x, 2, constant_values=3),
-        pt.pad(x, (1, 2), mode="edge"),
-        pt.pad(x, 2, mode="mean"),
-        pt.linspace(scalar, 3.0, k),
-        pt.outer(x, x),
-    ]
+    outputs = [pt.take(cube, [0, -1], axis=1), pt.take(cube, np.array([[0, 1], [2, 0]]), axis=-1)]
+    outputs += [pt.take(cube, [0, 7]), pt.take_along_axis(other, pt.argmax(other, axis=1, keepdims=True), axis=1)]
+    outputs += [pt.take_along_axis(other, at, axis=0), pt.pad(matrix, [(1, 2), (0, 1)])]
+    outputs += [pt.pad(x, 2, constant_values=3), pt.pad(x, (1, 2), mode="edge"), pt.pad(x, 2, mode="mean")]
+    outputs += [pt.linspace(scalar, 3.0, k), pt.outer(x, x)]
     values = [numbers(7), numbers(2, 3), numbers(4, 3), CUBE, numbers(4, 3), 2.5, 3]
     check_lowering([x, matrix, other, cube, ints, scalar, k], outputs, *values, rtol=1e-12)
 
 
 def test_specify_shape():
-    outputs = [
-        pt.specify_shape(cube, (3, None, None)),
-        pt.specify_shape(matrix, (matrix.shape[0], k)),
-        pt.specify_shape(x, y.shape),
-        pt.specify_shape(x, (3,)) * y,
-        pt.specify_shape(scalar, ()),
-    ]
+    outputs = [pt.specify_shape(cube, (3, None, None)), pt.specify_shape(matrix, (matrix.shape[0], k))]
+    outputs += [pt.specify_shape(x, y.shape), pt.specify_shape(x, (3,)) * y, pt.specify_shape(scalar, ())]
     program = check_lowering([x, y, matrix, cube, scalar, k], outputs, *map(numbers, (3, 3)), numbers(2, 3), CUBE, 1, 3)
     assert program.signature.results[0].dims[0] == 3
     refused(ArgumentShapeError, "k == matrix_0.*matrix_0 = 3, k = 4|k = 4.*matrix_0 = 3", [matrix, k],
@@ -410,34 +283,11 @@ def test_specify_shape():
 
 def test_sizes_read_from_shapes():
     shape = cube.shape
-    outputs = [
-        shape,
-        shape[1],
-        shape[-1],
-        shape_i(cube, 2),
-        shape[1:],
-        shape[::-1],
-        shape[:-1],
-        shape[5:],
-        shape[[0, 2]],
-        pt.prod(shape),
-        shape.sum(),
-        cube.size,
-        shape / 2,
-        pt.eq(shape, shape[0]),
-        shape[k - 1],
-        shape[pt.argmax(x) - 2],
-        pt.set_subtensor(shape[0], 9),
-        shape[None],
-        pt.concatenate([shape[:1], shape[2:]]),
-        pt.max(shape),
-        shape * x,
-        x.shape[0],
-        scalar.shape,
-        pt.zeros(shape[::-1]),
-        pt.constant([7, 8, 9])[1],
-        pt.constant([[1, 2], [3, 4]])[1, ::-1],
-    ]
+    outputs = [shape, shape[1], shape[-1], shape_i(cube, 2), shape[1:], shape[::-1], shape[:-1], shape[5:]]
+    outputs += [shape[[0, 2]], pt.prod(shape), shape.sum(), cube.size, shape / 2, pt.eq(shape, shape[0])]
+    outputs += [shape[k - 1], shape[pt.argmax(x) - 2], pt.set_subtensor(shape[0], 9), shape[None]]
+    outputs += [pt.concatenate([shape[:1], shape[2:]]), pt.max(shape), shape * x, x.shape[0], scalar.shape]
+    outputs += [pt.zeros(shape[::-1]), pt.constant([7, 8, 9])[1], pt.constant([[1, 2], [3, 4]])[1, ::-1]]
     check_lowering([cube, x, k, scalar], outputs, CUBE, numbers(3), 2, 1.0)
 
 
@@ -462,22 +312,10 @@ def test_arithmetic_on_sizes():
 @pytest.fixture(scope="module")
 def mixed():
     n, m = matrix.shape
-    outputs = [
-        matrix.reshape((m, n)),
-        matrix.ravel(),
-        pt.concatenate([matrix, matrix * 2], axis=1),
-        pt.arange(n, m),
-        pt.eye(n, m),
-        pt.split(matrix, [n // 2, n - n // 2], n_splits=2)[1],
-        pt.diag(matrix),
-        pt.alloc(matrix[:, None], n, 2, m),
-        pt.tile(matrix, (2, 1)),
-        pt.stack([n, m]),
-        matrix.sum() / n,
-        pt.triu(matrix),
-        pt.pad(matrix, 1),
-        pt.roll(matrix, 1),
-    ]
+    outputs = [matrix.reshape((m, n)), matrix.ravel(), pt.concatenate([matrix, matrix * 2], axis=1), pt.arange(n, m)]
+    outputs += [pt.eye(n, m), pt.split(matrix, [n // 2, n - n // 2], n_splits=2)[1], pt.diag(matrix)]
+    outputs += [pt.alloc(matrix[:, None], n, 2, m), pt.tile(matrix, (2, 1)), pt.stack([n, m]), matrix.sum() / n]
+    outputs += [pt.triu(matrix), pt.pad(matrix, 1), pt.roll(matrix, 1)]
     return outputs, hlograph.emit_stablehlo(([matrix], outputs), dims={"matrix": ("n", "m")})
 
 
