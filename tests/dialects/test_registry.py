@@ -173,14 +173,6 @@ def test_an_unsupported_op_above_a_given_intermediate_is_no_error() -> None:
     np.testing.assert_array_equal(program.compile()(VALUES), VALUES + 1)
 
 
-def test_every_registered_rule_is_callable_and_named_after_its_op() -> None:
-    rules = registry.registered()
-    assert {"Elemwise", "Dot", "Cholesky", "IfElse", "OpFromGraph", "Subtensor"} <= rules.keys()
-    for name, lowering in rules.items():
-        assert lowering.name == name
-        assert callable(lowering.rule)
-
-
 @pytest.mark.parametrize("graph", [3, None, "x", [], (), {}, object(), np.ones(3), ([], []), ([1.0], [2.0])])
 def test_what_is_no_graph_is_refused(graph: object) -> None:
     with pytest.raises(errors.GraphError, match=type(graph).__name__):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
@@ -12,12 +10,9 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-import scipy.linalg
 from pytensor.compile.builders import OpFromGraph
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert
-from pytensor.tensor import blas
-from support import assert_same
 
 import hlograph
 
@@ -25,10 +20,7 @@ OVERRIDE = "pullback" if "pullback" in signature(OpFromGraph).parameters else "l
 SIZE = 3
 _rng = np.random.default_rng(20)
 VECTOR, MATRIX, CUBE = (_rng.normal(size=(SIZE, *shape)) for shape in ((4,), (4, 5), (2, 4, 5)))
-SQUARE = _rng.normal(size=(SIZE, 3, 3)) + 3 * np.eye(3)
-POSITIVE = SQUARE @ SQUARE.transpose(0, 2, 1) + np.eye(3)
 ROWS, PLACES = np.array([[0, 2], [1, 1], [-1, 3]]), np.array([1, 0, -2])
-GRID = np.array([[[0, 1], [2, 3]], [[3, 3], [0, -1]], [[-4, 2], [1, 0]]])
 FLAGS = np.array([True, False, True])
 
 
@@ -38,41 +30,6 @@ def _double() -> Any:
         yield
 
 
-def symbol(array: np.ndarray) -> Any:
-    """An input for one element of a batch."""
-    return pt.tensor(dtype=array.dtype, shape=(None,) * array.ndim)
-
-
-def run_batched(
-    graph: Callable[..., Any], arrays: Sequence[np.ndarray], mapped: Sequence[bool], *, loops: bool = False
-) -> list[np.ndarray]:
-    """The results of `jax.vmap` of the graph's function; asserts that it took no loop (or that it took one)."""
-    inputs = [symbol(array[0] if flag else array) for array, flag in zip(arrays, mapped, strict=True)]
-    outputs = graph(*inputs)
-    fn = hlograph.emit_stablehlo((inputs, outputs)).compile()
-    found = jax.vmap(fn, in_axes=tuple(0 if flag else None for flag in mapped))(*arrays)
-    assert bool(fn.derived.loops) == loops, dict(fn.derived.loops)
-    return [np.asarray(x) for x in found] if isinstance(outputs, list) else [np.asarray(found)]
-
-
-def one_by_one(function: Callable[..., Any], arrays: Sequence[np.ndarray], mapped: Sequence[bool]) -> list[np.ndarray]:
-    """NumPy's results for each element, stacked."""
-    count = next(len(array) for array, flag in zip(arrays, mapped, strict=True) if flag)
-    rows = [function(*[a[k] if flag else a for a, flag in zip(arrays, mapped, strict=True)]) for k in range(count)]
-    columns = zip(*rows, strict=True) if isinstance(rows[0], list) else [rows]
-    return [np.stack([np.asarray(x) for x in column]) for column in columns]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A graph, what NumPy makes of one element, and the arrays: `mapped` ones hold one for each element."""
-
-    graph: Callable[..., Any]
-    wanted: Callable[..., Any]
-    arrays: tuple[np.ndarray, ...]
-    mapped: tuple[bool, ...] | None = None
-
-
 def _written(x: np.ndarray, place: Any, y: Any, *, add: bool = False) -> np.ndarray:
     x = x.copy()
     if add:
@@ -80,77 +37,6 @@ def _written(x: np.ndarray, place: Any, y: Any, *, add: bool = False) -> np.ndar
     else:
         x[place] = y
     return x
-
-
-CASES = {
-    # sizes
-    "join": Case(
-        lambda x, y: pt.join(-1, x, y), lambda x, y: np.concatenate([x, y], -1), (MATRIX, MATRIX[0]), (True, False)
-    ),
-    # order, reductions
-    "argmax": Case(lambda x: pt.argmax(x, axis=1), lambda x: np.argmax(x, axis=1), (MATRIX,)),
-    "searchsorted-in-each": Case(
-        lambda x, v: pt.extra_ops.searchsorted(x, v, side="right"),
-        lambda x, v: np.searchsorted(x, v, side="right"),
-        (np.sort(np.round(VECTOR)), np.array([[0.0, np.nan], [1, -1]])),
-        (True, False),
-    ),
-    # reading
-    "index-apart-shared": Case(
-        lambda x, i: x[i, 1:, -1], lambda x, i: x[i, 1:, -1], (CUBE[0], np.array([0, 1, -1])), (False, True)
-    ),
-    "take-apart": Case(lambda x, i, j: x[i, :, j], lambda x, i, j: x[i, :, j], (CUBE, ROWS % 2, GRID)),
-    # writing
-    "increment-inner": Case(
-        lambda x, y, i: pt.inc_subtensor(x[:, i], y),
-        lambda x, y, i: _written(x, (slice(None), i), y, add=True),
-        (CUBE, _rng.normal(size=(SIZE, 2, 2, 5)), ROWS),
-    ),
-    "write-where": Case(
-        lambda x, m: pt.set_subtensor(x[m], -1.0), lambda x, m: _written(x, m, -1.0), (VECTOR, VECTOR > 0)
-    ),
-    # linear algebra
-    "dot-shared-matrix": Case(lambda x, y: x @ y, np.matmul, (MATRIX[0].T, VECTOR), (False, True)),
-    # PyTensor 3.3 has no `batched_dot`.
-    "gemv": Case(
-        lambda y, a, x: blas.gemv_no_inplace(y, 2.0, a, x, 0.5),
-        lambda y, a, x: 0.5 * y + 2 * a @ x,
-        (VECTOR[:, :4], MATRIX, MATRIX[0, 0]),
-        (True, True, False),
-    ),
-    "solve-triangular": Case(
-        lambda a, b: pt.linalg.solve_triangular(a, b, lower=True),
-        lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True),
-        (SQUARE[0], SQUARE[:, 0]),
-        (False, True),
-    ),
-    # control
-    "if": Case(
-        lambda c, x, y: ifelse(c, [x, y], [y, x * 2]),
-        lambda c, x, y: [x, y] if c else [y, x * 2],
-        (FLAGS, VECTOR[1], VECTOR[0]),
-        (True, False, False),
-    ),
-    "check": Case(lambda x: Assert("positive")(x, (x < 9).all(), x[0] < 9), lambda x: x, (VECTOR,)),
-    "inner-graph": Case(
-        lambda x, y: OpFromGraph([(a := pt.dvector()), (b := pt.dvector())], [a * b.sum()])(x, y),
-        lambda x, y: x * y.sum(),
-        (VECTOR, VECTOR[0]),
-        (False, True)[::-1],
-    ),
-}
-
-
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("name", CASES)
-def test_a_batch_is_numpy_element_by_element(name: str) -> None:
-    case = CASES[name]
-    mapped = case.mapped or (True,) * len(case.arrays)
-    found = run_batched(case.graph, case.arrays, mapped)
-    wanted = one_by_one(case.wanted, case.arrays, mapped)
-    assert len(found) == len(wanted)
-    for actual, expected in zip(found, wanted, strict=True):
-        assert_same(actual, expected)
 
 
 # ---- batches of all kinds -------------------------------------------------------------------------------------------
