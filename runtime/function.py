@@ -24,13 +24,13 @@ from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ..codegen.interrupts import deferred
 from ..codegen.ir.jax_checks import is_checkified
-from ..codegen.ir.jax_compat import enable_x64, no_transformation, trace_state, unproven_note
+from ..codegen.ir.jax_compat import array_type, enable_x64, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
 from .calls.arguments import check_call, converted, in_order, key_data, key_of, narrowed, signature_of, to_arrays
 from .calls.checks import raise_failed
-from .calls.path import X64, call_function, short_call
+from .calls.path import X64, call_function
 from .calls.writer import Written
 from .executables.cache import Entry, Key
 from .executables.devices import find_device, platform_of
@@ -42,6 +42,8 @@ from .executables.stored import Shelf
 from .host import is_from_python
 from .options import CompileOptions
 from .transforms.callee import Derived, FunctionCall
+
+ARRAY: Any = array_type()
 
 if TYPE_CHECKING:
     from .c_function import CFunction, FormName
@@ -109,12 +111,13 @@ class Function(Written):
         self._serving = Serving(
             program, options, shelf, self.device, x64=self._x64, tell=self._tell, drop=self._dropped
         )
-        jax_arrays, cache = options.numpy is None, self._serving.cache
-        self._short = short_call(signature, cache.lock, self._serving.known, self._x64) if jax_arrays else None
-        ways = {"entries": cache.entries, "count": self._calls.increment, "slow": self._slow_call}
+        jax_arrays = options.numpy is None
+        recorded = jax_arrays and signature.arguments and not signature.value_roots
+        self._latest: list[tuple[Any, Any]] | None = [(None, None)] if recorded else None
+        ways = {"entries": self._serving.cache.entries, "count": self._calls.increment, "slow": self._slow_call}
         ways |= {"traced": self._traced_call, "failed": self._failed_call, "checked": self._checked}
-        ways["widened"] = self._widened if self.needs_x64 else None
-        self._written = call_function(signature, ways, name=program.name, shorter=self._short, returns_jax=jax_arrays)
+        ways |= {"widened": self._widened if self.needs_x64 else None, "find": self._find}
+        self._written = call_function(signature, ways, name=program.name, latest=self._latest, returns_jax=jax_arrays)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -272,9 +275,18 @@ class Function(Written):
     def _like(self, program: Program) -> Function:
         return Function(program, self.options.for_derived(program))
 
+    def _find(self, entry: Entry, args: Sequence[Any]) -> None:
+        """Takes note of JAX arrays that an entry has just been found for, and of their types alone."""
+        arguments = self._signature.arguments
+        if all(type(x) is ARRAY and x.dtype == a.dtype for x, a in zip(args, arguments, strict=True)):
+            with self._serving.cache.lock:
+                if self._latest is not None and self._serving.known(args) is entry:
+                    self._latest[0] = tuple(x.aval for x in args), entry
+
     def _dropped(self) -> None:
-        if self._short is not None:
-            self._short.forget()
+        """Called with the cache's lock held: a record would keep an executable alive."""
+        if self._latest is not None:
+            self._latest[0] = None, None
         self._tell()
 
     def _tell(self) -> None:

@@ -28,7 +28,7 @@ from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentError, ArgumentShapeError, GraphError, HlographError, OptionError
-from ..codegen.ir.jax_compat import no_transformation, short_calls, trace_state, vmapped
+from ..codegen.ir.jax_compat import no_transformation, trace_state, vmapped
 from ..codegen.ir.tidy import tidy
 from ..codegen.passes import parse_spec
 from ..codegen.passes.registry import Optimize
@@ -42,7 +42,7 @@ from .calls.arguments import shape_and_dtype
 from .calls.writer import Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
-from .function import Function
+from .function import ARRAY, Function
 from .jitted import X64, Found, JitStats, Programs, kind_of
 from .lowered.ahead import AheadFunction, wanted_sharding
 from .lowered.stages import Lowered, Stages
@@ -59,8 +59,6 @@ _WHOLE_CALLS = frozenset({"donate_argnums", "donate_argnames", "in_shardings", "
 _OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
 # Of so many calls with arrays, one makes calls like it recognized at a glance; a power of two.
 _OFTEN = 8
-_QUESTIONS = short_calls()
-_ARRAY = None if _QUESTIONS is None else _QUESTIONS.array
 
 
 class Jit(Written):
@@ -154,7 +152,7 @@ class Jit(Written):
         """Recognizes calls with arrays like these, which have been run, at a glance from now on."""
         if plan.recognizing is None:
             assert plan.function is not None
-            if self._static or any(type(x) is not _ARRAY for x in leaves):
+            if self._static or any(type(x) is not ARRAY for x in leaves):
                 return
             plain = not kwargs and len(leaves) == len(args) and all(x is y for x, y in zip(leaves, args, strict=True))
             avals = [x.aval for x in leaves]

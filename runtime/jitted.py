@@ -28,7 +28,7 @@ from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
 from ..codegen.errors import DeviceError, GraphError, HlographError
-from ..codegen.ir.jax_compat import short_calls, x64_flag
+from ..codegen.ir.jax_compat import array_type, x64_flag
 from ..codegen.passes import reduce_in_blocks
 from ..codegen.passes.registry import is_default
 from ..codegen.passes.xla_bugs import LIBRARY, bugs_of
@@ -320,11 +320,9 @@ def recognizing_call(
         restore: from what comes back to the results, if these are others.
         otherwise: takes all other calls.
     """
-    questions = short_calls()
-    assert questions is not None
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
-    names |= {"array": questions.array, "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
+    names |= {"array": array_type(), "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
     names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"

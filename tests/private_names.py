@@ -46,7 +46,7 @@ def _has_value(found: Any) -> bool:
 
 
 _ALL = "nothing works"
-_SHORT = "calls of JAX arrays take JAX's own way (1.06 times `jax.jit`'s time in place of less)"
+_SHORT = "calls of NumPy arrays take JAX's own way, and are never direct"
 _EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the time)"
 
 
@@ -125,11 +125,11 @@ def _names() -> Iterator[Name]:
         _ALL,
         _takes("convention"),
     )
-    yield Name(("jax:enable_x64.swap_local",), f"{compat} x64_caller", "calls without x64 mode take 0.4 us more")
-    yield Name(("jax:enable_x64.set_local",), f"{compat} x64_caller", "calls without x64 mode take 0.4 us more")
+    yield Name(("jax:enable_x64.swap_local",), f"{compat} x64_switch", "calls without x64 mode take 0.4 us more")
+    yield Name(("jax:enable_x64.set_local",), f"{compat} x64_switch", "calls without x64 mode take 0.4 us more")
     yield Name(
         ("jax:enable_x64._update_thread_local_hook",),
-        f"{compat} x64_caller",
+        f"{compat} x64_switch",
         "calls without x64 mode take 0.4 us more",
         lambda found: found is None,
     )
@@ -185,25 +185,16 @@ def _names() -> Iterator[Name]:
     ):
         yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
     yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
-    for name in ("_sharding", "_committed", "_pjrt_layout"):
-        yield Name((f"jax._src.array:ArrayImpl.{name}",), f"{compat} short_calls, runtime/calls/path.py", _SHORT)
-    yield Name(("jax._src.core:trace_state",), f"{compat} short_calls", _SHORT, _has_value)
-    for name in ("trace_ctx.trace", "eval_trace"):
-        yield Name(
-            (f"jax._src.core:{name}",), "codegen/ir/jax_checks.py trace_mode", _ALL + " where there are no short calls"
-        )
-    yield Name(("jax._src.core:eval_trace._weakref",), f"{compat} short_calls", _SHORT)
-    yield Name(("jax._src.api:_post_hook_state",), f"{compat} short_calls", _SHORT, _has_value)
-    mesh = "abstract_mesh_context_manager"
-    yield Name((f"jax._src.mesh:{mesh}", f"jax._src.config:{mesh}"), f"{compat} short_calls", _SHORT, _has_value)
-    for name in ("disable_jit", "no_execution", "default_device"):
-        yield Name((f"jax._src.config:{name}",), f"{compat} short_calls", _SHORT, _has_value)
+    yield Name(("jax._src.array:ArrayImpl.aval",), f"{compat} array_type", _ALL)
     checks = "codegen/ir/jax_checks.py"
+    yield Name(("jax._src.core:trace_state.value", "jax._src.core:trace_ctx.trace"), f"{checks} trace_mode", _ALL)
+    yield Name(("jax._src.core:eval_trace._weakref", "jax._src.core:eval_trace"), f"{checks} trace_mode", _ALL)
     for name in ("error_checks", "checkify_jaxpr", "check_nans"):
         yield Name((f"jax._src.checkify:{name}",), f"{checks} register_checks", "nothing works under `checkify`")
-    for name in ("debug_nans", "debug_infs"):
+    for path in ("api:_post_hook_state", "config:debug_nans.swap_local", "config:debug_infs.swap_local"):
+        name = path.partition(":")[2]
         yield Name(
-            (f"jax._src.config:{name}.swap_local",),
+            (f"jax._src.{path}",),
             f"{checks} without_nan_checks",
             f"no function finds its NaN under `jax.{name}`",
         )

@@ -213,7 +213,7 @@ SHELVES = {
     "cpu": (
         5_984,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs)|runtime/direct/|runtime/(c_function|wire)"
-        r"|runtime/executables/(cpu_plan|direct_way|devices|forked_call)",
+        r"|runtime/executables/(cpu_plan|direct_way|devices)",
     ),
     "deploy": (
         5_637,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from .jax_compat import no_transformation, short_calls, trace_state
+from .jax_compat import no_transformation, trace_state
 
 
 def register_checks(
@@ -84,8 +84,7 @@ def trace_mode() -> tuple[Any, str, Any]:
     """An object, the name of what is read of it (40 ns), and what that is where no transformation is under way."""
     from jax._src import core
 
-    questions = short_calls()
-    if questions is None:
-        return core.trace_ctx, "trace", core.eval_trace
-    mode, plain = questions.modes["trace"]
-    return mode, "value", plain
+    state = getattr(core, "trace_state", None)
+    if hasattr(state, "value"):  # from JAX 0.10 on
+        return state, "value", core.eval_trace._weakref
+    return core.trace_ctx, "trace", core.eval_trace

@@ -208,22 +208,28 @@ def keep_nan_options() -> Mapping[str, Any]:
     raise RuntimeError("XLA:CPU's maximum of an array passes NaN over, and no compile option is known that helps")
 
 
-def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
-    """A function that calls another one, given with its arguments, in `enable_x64(True)`.
+def x64_switch() -> tuple[Callable[[bool], Any], Callable[[Any], object]]:
+    """Two functions that put this thread into x64 mode and back: `restore(swap(True))`.
 
     Where JAX's state object offers it, the state is swapped directly, as its context manager does: 0.1 us in place of
     0.5 us in every call from a thread without x64 mode.
     """
     state = x64_flag()
     swap, restore = getattr(state, "swap_local", None), getattr(state, "set_local", None)
-    plain = getattr(state, "_update_thread_local_hook", "unknown") is None
-    if swap is None or restore is None or not plain:
+    if swap is not None and restore is not None and getattr(state, "_update_thread_local_hook", "unknown") is None:
+        return swap, restore
 
-        def call_in_context(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-            with enable_x64(True):
-                return function(*arguments)
+    def enter(value: bool) -> Any:
+        context = enable_x64(value)
+        context.__enter__()
+        return context
 
-        return call_in_context
+    return enter, lambda context: context.__exit__(None, None, None)
+
+
+def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
+    """A function that calls another one, given with its arguments, in x64 mode; see `x64_switch`."""
+    swap, restore = x64_switch()
 
     def call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         before = swap(True)
@@ -233,6 +239,13 @@ def x64_caller() -> Callable[[Callable[..., Any], Sequence[Any]], Any]:
             restore(before)
 
     return call
+
+
+def array_type() -> type:
+    """The type of arrays whose data JAX has, which have their shape, dtype and weakness as one object, `aval`."""
+    from jax._src.array import ArrayImpl
+
+    return ArrayImpl
 
 
 def result_avals(
@@ -419,54 +432,6 @@ def processor(device: Any) -> str:
         lines = []
     told = [line for line in dict.fromkeys(lines) if line.startswith(("model name", "flags", "Features", "CPU part"))]
     return " ".join([found, platform.machine(), platform.processor(), *told]).strip()
-
-
-class ShortCalls(NamedTuple):
-    """What must be asked of a call before an executable may be run in `jax.jit`'s place, see `Execution`.
-
-    Attributes:
-        array: the type of arrays whose data JAX has. They have, at 30 to 50 ns each, `aval`, `_sharding`, `_committed`
-            and `_pjrt_layout` (500 ns; always the default layout where an array is not committed).
-        modes: by name, what in this thread decides what `jax.jit` does with a call: an object whose `value` is read
-            (40 ns), and what that is where `jax.jit` does nothing but run an executable.
-        device: such an object for the device that takes arrays which are not committed.
-    """
-
-    array: type
-    modes: Mapping[str, tuple[Any, Any]]
-    device: Any
-
-
-@functools.cache
-def short_calls() -> ShortCalls | None:
-    """The questions; None for JAX releases in which no one has looked what they have to be.
-
-    Two more things are known of these releases: `lower(...).compile()` of a `jax.jit` that has run such arguments
-    compiles nothing and finds the executable that ran; and running an array that was deleted raises.
-    """
-    if not version("jaxlib").startswith(("0.10.", "0.11.", "0.12.")):
-        return None
-    import jax
-    from jax._src import api, array, config, core, mesh
-
-    settings: Any = config
-    meshes: Any = mesh if hasattr(mesh, "abstract_mesh_context_manager") else config  # the second before JAX 0.11
-    no_mesh = getattr(meshes, "empty_abstract_mesh", None)
-    try:
-        modes = {
-            "trace": (core.trace_state, core.eval_trace._weakref),
-            "disable_jit": (settings.disable_jit, False),
-            "post_hook": (api._post_hook_state, None),  # looks at results: `jax.debug_nans` and `jax.debug_infs`
-            "no_execution": (settings.no_execution, False),
-            "mesh": (meshes.abstract_mesh_context_manager, no_mesh),  # `jax.set_mesh`
-        }
-        device = settings.default_device
-    except AttributeError:
-        return None
-    found: Any = array.ArrayImpl
-    known = all(hasattr(found, name) for name in ("aval", "_sharding", "_committed", "_pjrt_layout"))
-    known = known and all(hasattr(mode, "value") for mode in [device, *(mode for mode, _ in modes.values())])
-    return ShortCalls(found, modes, device) if known and issubclass(found, jax.Array) else None
 
 
 def host_callback(lowering: Any, function: Callable[..., Any]) -> tuple[str, int]:

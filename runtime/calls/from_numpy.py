@@ -31,13 +31,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 
 from ...codegen.errors import CompileError
-from ...codegen.ir.jax_compat import direct_execution, x64_caller, x64_flag
+from ...codegen.ir.jax_compat import direct_execution
 from ..executables.devices import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
 from .writer import not_a_scalar, not_an_array, write
@@ -120,7 +121,7 @@ def numpy_call(
     and share no element with one another, with an argument, or with those of another call.
 
     Args:
-        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone.
+        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone, which has an own call.
         arguments: of the function made, which are the executable's.
         results: of the function made.
         device: a CPU; calls on that of `synchronous_device` need no other thread.
@@ -138,9 +139,10 @@ class _Writer:
     """Writes one such function.
 
     Attributes:
-        operands: shape and dtype of the executable's arguments.
-        outputs: those of its results.
-        large: the arguments for which no memory is kept.
+        operands, outputs: shape and dtype of the executable's arguments and results.
+        execution: its own call; None for a direct one.
+        position: of each argument that it has.
+        host, large: NumPy arguments that have memory here, and those that are read where they are.
         flags: the number of the array that holds booleans of checks and nothing else; -1 where none does.
     """
 
@@ -162,14 +164,13 @@ class _Writer:
         booleans = flags and results[-1].numpy and results[-1].start is None and results[-1].dtype == bool
         self.flags = results[-1].array if booleans and 0 < results[-1].nbytes <= COPIED else -1
         self.direct_call = direct_call
-        large = [i for i, a in enumerate(arguments) if a.numpy and a.nbytes > STAGED]
-        self.large = [] if direct_call is not None else large
-        self.direct = None
-        if not self.large and direct_call is None:
-            self.direct = direct_execution(compiled)
-        kept = range(len(self.operands)) if self.direct is None else self.direct.kept
+        self.execution = None if direct_call is not None else direct_execution(compiled)
+        kept = range(len(self.operands)) if self.execution is None else self.execution.kept
         self.position = {number: position for position, number in enumerate(kept)}
-        self.scope: dict[str, Any] = {"empty": np.empty, "readable": _readable}
+        self.scope: dict[str, Any] = {"empty": np.empty}
+        numpy = [i for i, a in enumerate(arguments) if a.numpy and i in self.position]
+        self.large = [i for i in numpy if arguments[i].nbytes > STAGED and direct_call is None]
+        self.host = [i for i in numpy if i not in self.large]
 
     def write(self, otherwise: Callable[..., Any] | None, single: bool, due: Due | None) -> Callable[..., Any]:
         """The function."""
@@ -196,12 +197,11 @@ class _Writer:
         return [before, f"if {test}: {leave}"]
 
     def _stage(self) -> list[str]:
-        host = [i for i, a in enumerate(self.arguments) if a.numpy and i not in self.large and i in self.position]
         if self.direct_call is None:
-            make, stages = self._maker(host), pool(sum(self.arguments[i].nbytes for i in host))
+            make, stages = self._maker(), pool(sum(self.arguments[i].nbytes for i in self.host))
             stages.append(make())  # refuses here what it cannot make
         else:
-            make, stages = self._workspace_maker(self.direct_call, host), pool(self.direct_call.size)
+            make, stages = self._workspace_maker(self.direct_call), pool(self.direct_call.size)
             self.scope["run"] = self.direct_call.code.run
         self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
         held = "operands, " if self.direct_call is None else "memory, address, "
@@ -209,29 +209,33 @@ class _Writer:
         lines = [
             "try: stage = pop()",
             "except IndexError: stage = make_stage()",
-            f"{held}{''.join(f'h{i}, ' for i in host)}{outputs}= stage",
-            *(f"h{i}[...] = a{i}" for i in host if self.arguments[i].nbytes),
+            f"{held}{''.join(f'h{i}, ' for i in self.host)}{outputs}= stage",
+            *(f"h{i}[...] = a{i}" for i in self.host if self.arguments[i].nbytes),
         ]
-        for i, place in enumerate(self.arguments):
-            if i in self.position and not place.numpy:
-                lines.append(f"operands[{self.position[i]:d}] = a{i}")
+        self.scope["readable"] = partial(_readable, device=self.device)
+        # Not kept in the stage, which would keep the memory, and where the arrays are the caller's.
+        for i in self._passing:
+            lines.append(f"operands[{self.position[i]:d}] = {f'readable(a{i})' if i in self.large else f'a{i}'}")
         return lines
 
-    def _maker(self, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
-        arguments, device, kept = {i: self.arguments[i] for i in host}, self.device, list(self.position)
+    @property
+    def _passing(self) -> list[int]:
+        """The arguments for which no memory is kept."""
+        return [i for i in self.position if i not in self.host]
+
+    def _maker(self) -> Callable[[], tuple[Any, ...]]:
+        arguments, device, kept = {i: self.arguments[i] for i in self.host}, self.device, list(self.position)
 
         def make() -> tuple[Any, ...]:
             arrays = {i: aligned(place.dims, place.dtype) for i, place in arguments.items()}
-            on_device = {i: in_place(array, device) for i, array in arrays.items()}
-            if any(array is None for array in on_device.values()):
-                raise CompileError(f"{device} does not use NumPy's memory in place; compile without outputs='numpy'")
+            on_device = {i: _in_place(array, device) for i, array in arrays.items()}
             return [on_device.get(i) for i in kept], *arrays.values()
 
         return make
 
-    def _workspace_maker(self, direct_call: DirectCall, host: Sequence[int]) -> Callable[[], tuple[Any, ...]]:
+    def _workspace_maker(self, direct_call: DirectCall) -> Callable[[], tuple[Any, ...]]:
         """Makes what one direct call at a time needs, with arrays on the memory of arguments and results."""
-        packed = {place.array for place in self.results if place.start is not None}
+        packed, host = {place.array for place in self.results if place.start is not None}, self.host
 
         def make() -> tuple[Any, ...]:
             memory = direct_call.workspace()
@@ -244,42 +248,20 @@ class _Writer:
         return make
 
     def _execute(self) -> list[str]:
-        if self.direct_call is not None:
+        if self.execution is None:
             self.scope["failed"] = _failed
             return ["if run(address): failed()"]
         outputs = "".join(f"o{i}, " for i in range(len(self.outputs))) or "()"
-        if self.direct is not None:
-            self.scope |= {name: getattr(self.direct, name) for name in ("execute", "handlers", "collect")}
-            lines = [f"{outputs} = execute(operands).consume_with_handlers(handlers)", "collect()"]
-        else:
-            self.scope |= {"execute": self.compiled, "X64": x64_flag(), "in_x64": x64_caller()}
-            lines = []
-            given = "*operands"
-            if self.large:
-                # Not kept in the stage, which would keep the memory.
-                names = {i: f"readable(a{i})" for i in self.large}
-                given = ", ".join(names.get(n, f"operands[{n:d}]") for n in range(len(self.operands)))
-            if isinstance(self.compiled.out_info, (tuple, list)):
-                target = outputs
-            else:
-                target = "o0"
-            wide = any(np.dtype(x.dtype).itemsize >= 8 for x in (*self.operands, *self.outputs))
-            call = f"execute({given})"
-            if wide:
-                call += f" if X64.value else in_x64(execute, ({given},))"
-            lines.append(f"{target} = {call}")
-        if self.direct is None or not is_synchronous(self.device):
+        self.scope |= {name: getattr(self.execution, name) for name in ("execute", "handlers", "collect")}
+        lines = [f"{outputs} = execute(operands).consume_with_handlers(handlers)", "collect()"]
+        if not is_synchronous(self.device):
             lines += [f"o{i}.block_until_ready()" for i in range(len(self.outputs))]
         # Before the first look at memory; later results are as large as the first ones.
         looked = sorted({place.array for place in self.results if place.numpy})
         if looked:
             self.scope |= {"unseen": [True], "look": _look}
             lines.append(f"if unseen: look(unseen, ({''.join(f'o{i}, ' for i in looked)}))")
-        # The arrays are the caller's.
-        for i, place in enumerate(self.arguments):
-            if i in self.position and not place.numpy:
-                lines.append(f"operands[{self.position[i]:d}] = None")
-        return lines
+        return [*lines, *(f"operands[{self.position[i]:d}] = None" for i in self._passing)]
 
     def _results(self) -> list[str]:
         lines = []
@@ -339,10 +321,17 @@ def _failed() -> None:
     raise RuntimeError("a kernel reported an error")
 
 
-def _readable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array as JAX reads it in place: where it had to copy, it would do so in another thread."""
-    if is_aligned(array):
-        return array
-    copy = aligned(array.shape, array.dtype)
-    copy[...] = array
-    return copy
+def _in_place(array: np.ndarray[Any, Any], device: Any) -> jax.Array:
+    """A JAX array on the memory of an aligned one."""
+    found = in_place(array, device)
+    if found is None:
+        raise CompileError(f"{device} does not use NumPy's memory in place; compile without outputs='numpy'")
+    return found
+
+
+def _readable(array: np.ndarray[Any, Any], device: Any) -> jax.Array:
+    """A large array as XLA reads it, without a copy where it is aligned: JAX's own would be made by another thread."""
+    if not is_aligned(array):
+        given, array = array, aligned(array.shape, array.dtype)
+        array[...] = given
+    return _in_place(array, device)

@@ -2,7 +2,7 @@
 
 In: `native/blas/*.c`, compiled by `make native`, and SciPy's BLAS and LAPACK, whose functions' addresses SciPy gives
 out. Out: the functions behind `custom_call @hlograph_gemm` and others, registered with XLA. They are for modules that
-this process compiles (the passes `cpu_products` and `cpu_factors`): saved ones never have them.
+this process compiles (the pass `cpu_blas`): saved ones never have them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import jax
 
 from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
-from ...codegen.passes import cpu_factors, cpu_products
+from ...codegen.passes import cpu_blas
 from .object_code import DirectCallRefused, ObjectCode, binding, once, stored
 
-TARGETS = (cpu_products.TARGET, cpu_factors.FACTOR, cpu_factors.SOLVE)
+TARGETS = tuple(cpu_blas.TARGETS.values())
 _FUNCTIONS = ("sgemm", "dgemm", "spotrf", "dpotrf")
 
 

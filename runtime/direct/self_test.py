@@ -1,9 +1,8 @@
 """The self-test of the direct call: run in a process of its own, which a mistake may end.
 
-In: nothing. Out: lines on the standard output, for `verdict.judge`: what was tried and what came of it, and in the last
-one where it is, or how it ended. Functions of every kind that the loader takes are compiled as users' are, once as one
-kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads and in a
-forked process.
+In: nothing. Out: a verdict on disk. Functions of every kind that the loader takes are compiled as users' are, once as
+one kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads and in
+a forked process.
 """
 
 from __future__ import annotations
@@ -22,12 +21,14 @@ import numpy as np
 
 from ..jit import jit
 from ..options import CpuOptions
-from .verdict import FAILED, Verdict, assume
+from .verdict import Verdict, assume, hold
 
+LIMIT = 240  # seconds that it may take; 20 are usual
 THREADS = 8
 SECONDS = 1.0  # that they call
 
 Bits = list[tuple[Any, tuple[int, ...], bytes]]
+Say = Callable[[str], object]
 
 
 class Failed(Exception):
@@ -106,17 +107,16 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def _calls() -> Iterator[tuple[str, Callable[[], Bits]]]:
+def _calls(say: Say) -> Iterator[tuple[str, Callable[[], Bits]]]:
     """Those functions that have a direct call."""
     for name, (function, arguments) in FUNCTIONS.items():
         for regions in (True, False):
             what = name if regions else f"{name}, as XLA splits it"
-            print(what, end="", flush=True)
+            say(what)
             fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
             fn(*arguments)
             (executable,) = fn.stats.by_executable
             note = executable.plan[-1]
-            print(f": {note}", flush=True)
             if "differs" in note:
                 raise Failed(f"{what}: {note}")
             if not note.startswith("no direct call"):
@@ -130,8 +130,9 @@ def _bits(fn: Any, arguments: Any) -> Bits:
 # ---- what is done to them --------------------------------------------------------------------------------------------
 
 
-def _try() -> None:
-    calls = [(name, call, call()) for name, call in _calls()]
+def tried(say: Say) -> str:
+    """What has gone well."""
+    calls = [(name, call, call()) for name, call in _calls(say)]
     if not calls:
         raise Failed("no function could be called directly")
 
@@ -145,12 +146,12 @@ def _try() -> None:
         while time.monotonic() < end:
             check("among several threads")
 
-    print("threads", end="", flush=True)
+    say("threads")
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, range(THREADS)))
     if not (np.array([np.finfo(np.float64).tiny]) * 0.25)[0] > 0:
         raise Failed("subnormal numbers are zero after a call")
-    print(": passed\nfork", end="", flush=True)
+    say("fork")
     child = os.fork()
     if not child:
         signal.alarm(60)  # nobody else ends it
@@ -163,20 +164,17 @@ def _try() -> None:
     if status:
         raise Failed(f"a forked process ended with {status}")
     check("after a fork")
-    print(f": passed\n{len(calls):d} functions, then threads and a fork", flush=True)
+    return f"{len(calls):d} functions called directly, then threads and a fork"
 
 
-def run() -> int:
-    """The exit status; what is to be known is printed."""
+def run() -> None:
+    """The self-test, in a process that does nothing else."""
     os.nice(10)  # others wait for their programs, and nobody for this one
+    signal.alarm(LIMIT)
     assume(Verdict(True, "assumed by the self-test"))
     jax.config.update("jax_enable_x64", True)
-    try:
-        _try()
-    except Failed as error:
-        print(f"\n{error}", flush=True)
-        return FAILED
-    except Exception as error:
-        print(f" ({type(error).__name__}: {error})", flush=True)
-        return 1
-    return 0
+    hold(tried)
+
+
+if __name__ == "__main__":
+    run()

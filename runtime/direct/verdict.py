@@ -1,10 +1,10 @@
 """Whether kernels may be called directly on this machine: the verdict of a self-test, kept on disk.
 
 In: what the direct call depends on (`identity`). Out: a `Verdict`: one from the disk, or else of a self-test in another
-process: one that dies, hangs or finds a difference is one that did not pass. Where several processes want one at once,
-one of them runs it, the others wait for its verdict. Decisions to know: nobody's call waits for it, and only who asks
-for a C function, or insists on the direct call, waits. A verdict is read only where nobody but this user and root can
-have written it, and no self-test begins where none can be kept.
+process, which says on disk what it is at: where it dies or hangs, who waits for it makes the verdict of that. Where
+several processes want one at once, one of them runs it, the others wait for its verdict. Decisions to know: nobody's
+call waits for it, and only who asks for a C function, or insists on the direct call, waits. A verdict is read only
+where nobody but this user and root can have written it, and no self-test begins where none can be kept.
 
     known()    from this process's memory or the disk; None where nobody has tried yet
     asked()    the same; without one a self-test begins in the background
@@ -26,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -37,10 +37,9 @@ from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
 
 SWITCH = "HLOGRAPH_DIRECT"
-EXPIRES = 24 * 3600.0  # seconds for which a verdict counts that may be the moment's fault
+EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
 QUIET = 2.0  # seconds of waiting before a line says what is waited for
-FAILED = 3  # the exit status of a self-test that something is wrong in
-COMMAND = ("-P", "-m", "hlograph.runtime.direct")
+COMMAND = ("-P", "-m", "hlograph.runtime.direct.self_test")
 NOWHERE = (
     "a self-test would have to be repeated by each process: there is no place for its verdict, neither in the user's "
     "cache nor for temporary files; set XDG_CACHE_HOME to a folder that this user alone can write to"
@@ -58,21 +57,19 @@ class Verdict:
     Attributes:
         good: whether kernels may be called directly.
         reason: what was tried, or what went wrong.
-        lasting: whether another try would find the same; a verdict that does not last counts for a day.
         made: when, in seconds since 1970.
         tried: a line for each kind of program, and for each thing that was done to them.
     """
 
     good: bool
     reason: str
-    lasting: bool = True
     made: float = 0.0
     tried: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:
         """Whether it is still to be believed."""
-        return self.good or self.lasting or 0 <= time.time() - self.made < EXPIRES
+        return self.good or 0 <= time.time() - self.made < EXPIRES
 
 
 # ---- what it is for --------------------------------------------------------------------------------------------------
@@ -129,33 +126,35 @@ def _package(name: str) -> tuple[str, str]:
 # ---- on disk ---------------------------------------------------------------------------------------------------------
 
 
-def _folders() -> list[Path]:
+def files() -> list[Path]:
     """Where a verdict may be: in the user's cache, else in a place that ends with the machine's uptime."""
     given = os.environ.get("XDG_CACHE_HOME", "")
     cache_ = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~")) / ".cache"
-    return [root / "hlograph" / "direct" for root in (cache_, Path(tempfile.gettempdir()) / f"hlograph-{os.geteuid()}")]
+    roots = cache_, Path(tempfile.gettempdir()) / f"hlograph-{os.geteuid()}"
+    return [root / "hlograph" / "direct" / f"{identity()}.json" for root in roots]
 
 
 def place() -> Path | None:
     """The file for it in the first folder that it can be kept in, which is made; None where there is no such folder."""
-    for folder in _folders():
+    for path in files():
+        folder = path.parent
         with contextlib.suppress(OSError):
             for part in (folder.parent.parent, folder.parent, folder):
                 part.mkdir(0o700, parents=part is folder.parent.parent, exist_ok=True)
             if _is_safe(folder):
                 with tempfile.TemporaryFile(dir=folder) as file:
                     file.write(bytes(_LARGEST))  # a full disk tells now, not after the self-test
-                return folder / f"{identity()}.json"
+                return path
     return None
 
 
 def read() -> Verdict | None:
     """The first verdict on disk that still counts, and that this user or root has written."""
-    for folder in _folders():
+    for path in files():
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads(_content(folder / f"{identity()}.json"))
-            good, lasting, tried = found["good"] is True, found["lasting"] is True, tuple(map(str, found["tried"]))
-            verdict = Verdict(good, str(found["reason"]), lasting, found["made"] + 0.0, tried)
+            found = json.loads(_content(path))
+            tried = tuple(map(str, found["tried"]))
+            verdict = Verdict(found["good"] is True, str(found["reason"]), found["made"] + 0.0, tried)
             if verdict.counts:
                 return verdict
     return None
@@ -206,69 +205,54 @@ def _is_own(status: os.stat_result) -> bool:
     return status.st_uid in (0, os.geteuid()) and bool(stat.S_ISLNK(mode) or sticky or not mode & 0o022)
 
 
-# ---- the self-test in another process --------------------------------------------------------------------------------
-
-SECONDS = 240.0  # that a self-test may take; 20 are usual
-# Signals that tell of machine code gone wrong, as far as the system has them; others come from outside.
-_NAMES = ("SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGTRAP", "SIGSYS")
-_CRASHES = {getattr(signal, name) for name in _NAMES if hasattr(signal, name)}
+# ---- the self-test ---------------------------------------------------------------------------------------------------
 
 
-def supervise(*, again: bool = False) -> Verdict:
-    """The verdict on disk, or that of a self-test.
+def hold(test: Callable[[Callable[[str], object]], str]) -> None:
+    """Keeps the verdict of a self-test in this process, unless there is one.
 
     Args:
-        again: runs it in any case.
+        test: is given what takes a line on each thing that it does, before it does it, and may end the process; what it
+            returns has gone well, and what it raises has not.
     """
-    with _alone():
-        found = None if again else read()
-        if found is None:
-            found = judge([sys.executable, *COMMAND, "--kernels"])
-            with contextlib.suppress(OSError):
-                store(found)
-        return found
+    with _alone() as path:
+        if path is None or read() is not None:
+            return
+        lines: list[str] = []
 
+        def say(line: str) -> None:
+            lines.append(line)
+            _begun(path).write_text("\n".join(lines))
 
-def judge(arguments: Sequence[str], seconds: float = SECONDS) -> Verdict:
-    """What becomes of a self-test.
-
-    Args:
-        arguments: its command line. The last line that it prints says what it was at, or what came out.
-        seconds: how long it may take.
-    """
-    null = subprocess.DEVNULL
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
         try:
-            status = subprocess.run(arguments, stdout=output, stderr=null, timeout=seconds, check=False).returncode
-        except subprocess.TimeoutExpired:
-            status = None
-        output.seek(0)
-        *tried, last = output.read(1 << 20).splitlines() or ["its start"]
-    lasting = status in (0, FAILED)
-    if status is None:
-        last = f"the self-test hung for {seconds:.0f} s in: {last}"
-    elif status < 0:
-        lasting = -status in _CRASHES
-        last = f"the self-test died of {signal.Signals(-status).name} in: {last}"
-    elif status:
-        last = f"the self-test {'failed' if lasting else 'stopped in'}: {last}"
-    return Verdict(status == 0, last, lasting, time.time(), tuple(tried))
+            found = Verdict(True, test(say))
+        except Exception as error:
+            at = lines[-1] if lines else "its start"
+            found = Verdict(False, f"the self-test failed in: {at} ({type(error).__name__}: {error})")
+        with contextlib.suppress(OSError):
+            store(dataclasses.replace(found, made=time.time(), tried=tuple(lines)))
+        _begun(path).unlink(missing_ok=True)
+
+
+def _begun(path: Path) -> Path:
+    """Where a self-test says what it is at."""
+    return path.with_suffix(".begun")
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """While no other process runs a self-test for this place, if that can be told."""
+def _alone() -> Iterator[Path | None]:
+    """The place, while no other process runs a self-test for it, if that can be told."""
     import fcntl
 
     path = place()
     if path is None:
-        yield
+        yield None
         return
     handle = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):  # a file system without locks
             fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        yield path
     finally:
         os.close(handle)
 
@@ -292,13 +276,12 @@ def asked() -> Verdict | None:
     """The verdict; where there is none a self-test begins in the background."""
     global _asking
     with _lock:
-        if _known is None and _asking is not None and _asking.is_alive():
-            return None
-        if known() is None and place() is None:
-            assume(Verdict(False, NOWHERE, lasting=False))
-        if known() is None:
-            _asking = threading.Thread(target=lambda: assume(_ask()), name="hlograph self-test", daemon=True)
-            _asking.start()
+        if known() is None and (_asking is None or not _asking.is_alive()):
+            if place() is None:
+                assume(Verdict(False, NOWHERE))
+            else:
+                _asking = threading.Thread(target=lambda: assume(_ask()), name="hlograph self-test", daemon=True)
+                _asking.start()
         return _known
 
 
@@ -341,15 +324,23 @@ def assume(verdict: Verdict | None) -> Verdict | None:
 
 
 def _ask() -> Verdict:
-    """What the command line finds, in a process that goes on if this one ends."""
+    """The verdict of a process that goes on if this one ends; this one says so where that dies."""
     interpreter, null = sys.executable or "", subprocess.DEVNULL
-    reason = f"no Python interpreter to run the self-test with ({interpreter!r})"
-    if os.path.basename(interpreter).startswith("python"):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
-        options: dict[str, Any] = {"stdin": null, "stdout": null, "stderr": null, "env": environment | _SET}
-        try:
-            done = subprocess.run([interpreter, *COMMAND], start_new_session=True, check=False, **options)
-            reason = f"the self-test could not be run by {interpreter} (exit status {done.returncode})"
-        except (OSError, NotImplementedError) as error:
-            reason = f"the self-test could not be started: {error}"
-    return read() or Verdict(False, reason, lasting=False)
+    if not os.path.basename(interpreter).startswith("python"):
+        return Verdict(False, f"no Python interpreter to run the self-test with ({interpreter!r})")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
+    options: dict[str, Any] = {"stdin": null, "stdout": null, "stderr": null, "env": environment | _SET}
+    try:
+        done = subprocess.run([interpreter, *COMMAND], start_new_session=True, check=False, **options)
+        if found := read():
+            return found
+        reason = f"could not be run by {interpreter} (exit status {done.returncode})"
+        path = place()
+        if done.returncode < 0 and path is not None:
+            *tried, last = _begun(path).read_text(errors="replace").splitlines() or ["its start"]
+            name = signal.Signals(-done.returncode).name
+            reason = f"{'hung' if name == 'SIGALRM' else f'died of {name}'} in: {last}"
+            store(Verdict(False, f"the self-test {reason}", time.time(), tuple(tried)))
+    except (OSError, NotImplementedError) as error:
+        reason = f"could not be started: {error}"
+    return read() or Verdict(False, f"the self-test {reason}")

@@ -1,8 +1,8 @@
 """`Cache`: the executables of one function, and the calls that are known to run on them.
 
-In: keys of calls (the sizes and values that decide), and plans of sizes. Out: executables, the least recently used ones
-dropped; adapters for sets of sizes on padded ones. Decision to know: `entries` is read by the code of calls without a
-lock; whoever changes it holds the lock.
+In: plans of sizes, and keys of calls (the sizes and values that decide). Out: executables, the least recently used ones
+dropped; what serves a key: an exact executable, or an adapter to a padded one. Decision to know: `entries` is read by
+the code of calls without a lock; whoever changes it holds the lock.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Cache:
 
     Args:
         size: how many executables are kept.
-        dropped: called when an exact executable is dropped, with the lock held.
+        dropped: called when an executable is dropped, with the lock held.
 
     Attributes:
-        entries: what serves calls by key: an exact executable, or an adapter to a padded one.
+        entries: what serves calls by key.
         lock: held while anything changes.
     """
 
@@ -40,34 +40,27 @@ class Cache:
         self.lock = forks.lock()
         self._size = size
         self._dropped = dropped
-        self._padded: dict[Any, Executable] = {}
+        self._executables: dict[Any, Executable] = {}
         self._prepared: dict[Key, PreparedProgram] = {}
         self._without_threads: list[object] = []
         forks.watch(self)
 
-    def exact(self, key: Key, number: int, make: Callable[[], Executable]) -> Executable:
-        """The executable for these sizes alone, which is made if it is new.
+    def executable(self, plan: Plan, number: int, make: Callable[[], Executable], key: Key | None = None) -> Executable:
+        """The executable of a plan, which is made if it is new.
 
         Args:
-            key: of the call.
+            plan: the sizes that it is for.
             number: of the call.
             make: makes one that is not prepared yet.
+            key: of the call, which it serves from now on.
         """
         with self.lock:
-            found = self.entries.get(key)
-            if not isinstance(found, Executable):
-                self._make_room()
-                found = self.entries[key] = make()
-            found.used = number
-            return found
-
-    def padded(self, plan: Plan, number: int, make: Callable[[], Executable]) -> Executable:
-        """The executable of a bucket; arguments as for `exact`."""
-        with self.lock:
-            found = self._padded.get(plan.key)
+            found = self._executables.get(plan.key)
             if found is None:
                 self._make_room()
-                found = self._padded[plan.key] = make()
+                found = self._executables[plan.key] = make()
+            if key is not None:
+                self.entries[key] = found
             found.used = number
             return found
 
@@ -78,21 +71,16 @@ class Cache:
             if isinstance(known, Adapter) and known.executable is adapter.executable:
                 return known
             if len(self.entries) >= _KNOWN_CALLS + self._size:
-                self._forget_adapters()
+                self._forget_calls(lambda entry: isinstance(entry, Adapter))
+                self._dropped()
             self.entries[key] = adapter
         return adapter
 
     def forget(self, executable: Executable) -> None:
         """Leaves nothing behind of an executable whose first run failed."""
         with self.lock:
-            if executable.ready:
-                return
-            for key, entry in list(self.entries.items()):
-                if entry is executable:
-                    del self.entries[key]
-            if self._padded.get(executable.sizes.key) is executable:
-                del self._padded[executable.sizes.key]
-                self._forget_adapters()
+            if not executable.ready and self._executables.get(executable.sizes.key) is executable:
+                self._drop(executable)
 
     def prepared(self, key: Key, make: Callable[[], PreparedProgram]) -> PreparedProgram:
         """The program for these sizes, as it is put into other modules."""
@@ -110,24 +98,16 @@ class Cache:
         """Drops everything."""
         with self.lock:
             self.entries.clear()
-            self._padded.clear()
+            self._executables.clear()
             self._prepared.clear()
             self._dropped()
 
     def after_fork(self) -> None:
         """Forgets what does not run in a forked process; it is not freed, which would wait for threads."""
-        self._without_threads = [dict(self.entries), dict(self._padded)]
-
-        def runs(executable: Executable) -> bool:
-            if executable not in known:
-                known[executable] = executable.after_fork()
-            return known[executable]
-
-        known: dict[Executable, bool] = {}
-        for key, entry in list(self.entries.items()):
-            if not runs(entry.executable if isinstance(entry, Adapter) else entry):
-                del self.entries[key]
-        self._padded = {key: executable for key, executable in self._padded.items() if runs(executable)}
+        self._without_threads = [dict(self.entries), dict(self._executables)]
+        for executable in list(self._executables.values()):
+            if not executable.after_fork():
+                self._drop(executable)
         self._dropped()
 
     def stats(self) -> list[ExecutableStats]:
@@ -136,32 +116,27 @@ class Cache:
             for entry in self.entries.values():
                 if isinstance(entry, Adapter):
                     entry.report()
-            exact = [entry.stats("exact") for entry in self.entries.values() if isinstance(entry, Executable)]
-            return exact + [executable.stats("padded") for executable in self._padded.values()]
+            exact = [entry for entry in self.entries.values() if isinstance(entry, Executable)]
+            padded = [executable for executable in self._executables.values() if executable not in exact]
+            return [*(one.stats("exact") for one in exact), *(one.stats("padded") for one in padded)]
 
     def _make_room(self) -> None:
         """Drops the least recently used executable when the cache is full."""
-        exact = {key: entry for key, entry in self.entries.items() if isinstance(entry, Executable)}
-        if len(exact) + len(self._padded) < self._size:
-            return
-        for entry in self.entries.values():
-            if isinstance(entry, Adapter):
-                entry.executable.used = max(entry.executable.used, entry.used)
-        oldest_exact = min(exact, key=lambda key: exact[key].used, default=None)
-        oldest_padded = min(self._padded, key=lambda key: self._padded[key].used, default=None)
-        if oldest_padded is None or (
-            oldest_exact is not None and exact[oldest_exact].used <= self._padded[oldest_padded].used
-        ):
-            assert oldest_exact is not None
-            del self.entries[oldest_exact]
+        if len(self._executables) >= self._size:
+            for entry in self.entries.values():
+                if isinstance(entry, Adapter):
+                    entry.executable.used = max(entry.executable.used, entry.used)
+            self._drop(min(self._executables.values(), key=lambda executable: executable.used))
             self._dropped()
-        else:
-            del self._padded[oldest_padded]
-            self._forget_adapters()
 
-    def _forget_adapters(self) -> None:
-        """Drops what is remembered of sets of sizes on padded executables."""
+    def _drop(self, executable: Executable) -> None:
+        """Forgets an executable, and the calls that run on it."""
+        del self._executables[executable.sizes.key]
+        self._forget_calls(lambda entry: executable is (entry.executable if isinstance(entry, Adapter) else entry))
+
+    def _forget_calls(self, concerned: Callable[[Entry], bool]) -> None:
         for key, entry in list(self.entries.items()):
-            if isinstance(entry, Adapter):
+            if concerned(entry):
                 del self.entries[key]
-                entry.retire()
+                if isinstance(entry, Adapter):
+                    entry.retire()

@@ -26,7 +26,7 @@ from ...codegen.ir.kinds import having
 from ...codegen.ir.modules import clone_bytes, verify
 from ...codegen.ir.refused import Refused
 from ...codegen.ir.values import main_function, numpy_dtype, walk
-from ...codegen.passes import cpu_factors, cpu_products, cpu_regions, run
+from ...codegen.passes import cpu_blas, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
@@ -164,7 +164,7 @@ class CpuPlanner:
             by_blas = options.blas and direct and verdict.known() is not None
             by_blas &= bool(options.direct) or not _threads_help(cpu_regions.Work.of(steps.module))
             if by_blas:
-                _by_blas(steps, notes, "cpu_factors", cpu_factors.OPS)
+                _by_blas(steps, notes, "cpu_blas{products=false}")
             platform()
             made = None
             if options.math:
@@ -183,7 +183,7 @@ class CpuPlanner:
             if options.regions:
                 notes.append(_regions(steps, work, compile_with))
             if by_blas:
-                _by_blas(steps, notes, "cpu_products", cpu_products.OPS)
+                _by_blas(steps, notes, "cpu_blas")
                 if proven_jaxlib():
                     compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
@@ -256,13 +256,13 @@ def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any])
     return f"{count} region{'s' * (count > 1)} of one kernel each"
 
 
-def _by_blas(steps: Steps, notes: list[str], spec: str, ops: Collection[str]) -> None:
+def _by_blas(steps: Steps, notes: list[str], spec: str) -> None:
     """Has functions of ours called where XLA would call a library that a direct call cannot, or less well."""
-    if not steps.has(ops):
+    if not steps.has(cpu_blas.OPS):
         return
     why_not = blas.register()
     if why_not:
-        notes.append(f"no {spec}: {why_not}")
+        notes.append(f"no cpu_blas: {why_not}")
     else:
         _note(notes, steps.run(spec))
 

@@ -10,21 +10,29 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import jax
 import numpy as np
 
 from ...codegen import forks
 from ...codegen.dtypes import is_packed
-from ...codegen.errors import CompileError, PassError
+from ...codegen.errors import CompileError, DeviceError, PassError
 from ...codegen.interrupts import deferred
 from ...codegen.ir.bindings import ir
-from ...codegen.ir.jax_compat import enable_x64, initialize_lapack, no_transformation, trace_state, x64_caller, x64_flag
+from ...codegen.ir.jax_compat import (
+    direct_execution,
+    enable_x64,
+    initialize_lapack,
+    no_transformation,
+    trace_state,
+    x64_caller,
+    x64_flag,
+)
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import CheckSpec, Signature
 from .. import host
@@ -34,7 +42,6 @@ from ..options import CpuOptions, Numpy
 from ..transforms.callee import StaticModule
 from .devices import default_device, is_synchronous, platform_of
 from .direct_way import DirectWay
-from .forked_call import once_within
 from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
@@ -112,8 +119,6 @@ class Executable:
         call: serves a call with arguments of the right shapes.
         call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
             to be.
-        jitted: the `jax.jit` that every call after the first one is a call of; None where there is more to calls.
-        short: what runs calls of `jitted` without JAX, by the arguments' types and places, see `calls.path`.
         ready: whether it has been compiled.
         used: number of the last call that ran it; the least recently used one is dropped first.
         compiles: number of compilations.
@@ -130,9 +135,6 @@ class Executable:
         self.sizes = sizes
         self.account = account
         self.checks: tuple[CheckSpec, ...] = ()
-        self.call, self.call_unchecked = Ways(self._first_call, self._first_call)
-        self.jitted: Any = None
-        self.short: dict[Any, Any] = {}
         self.ready = False
         self.used = self.compiles = self.calls = 0
         self.live = 0.0
@@ -145,6 +147,7 @@ class Executable:
         self._compiled: Ways | None = None
         self._direct: DirectWay | None = None
         self._needs_threads = True
+        self._install(Ways(self.compile_and_call, self.compile_and_call))
 
     @property
     def needs_threads(self) -> str:
@@ -191,7 +194,7 @@ class Executable:
         """Whether it runs in this process, which was forked; the first call says so within a time limit."""
         if not self.ready or not is_synchronous(self._device):
             return False
-        self.call, self.call_unchecked = once_within(self.call), once_within(self.call_unchecked)
+        self._install(Ways(once_within(self.call), once_within(self.call_unchecked)))
         return True
 
     def stats(self, policy: str) -> ExecutableStats:
@@ -201,77 +204,19 @@ class Executable:
 
     # ---- the first call ---------------------------------------------------------------------------------------------
 
-    def _first_call(self, *args: Any) -> Any:
-        """The first call; see `_compiling`."""
-        if self._calls_host:
-            return self._first_host_call(args)
-        with self._compiling("compiling or first running"):
-            outputs = (self.compile_and_call if self._compiled is None else self._compiled.run)(*args)
-            self.ready = self._compiled is not None
-        return outputs
-
-    @contextmanager
-    def _compiling(self, what: str) -> Iterator[None]:
-        """A first call or a compile, timed; other threads wait.
-
-        Raises:
-            CompileError: XLA refuses the program.
-        """
-        with self._lock:
-            start, was_ready = time.perf_counter(), self.ready
-            try:
-                yield
-            except REFUSED as error:
-                raise CompileError(f"{what} {self.name} failed: {error}") from None
-            if not was_ready:
-                self.account.compile_seconds += time.perf_counter() - start
-
-    def _by_plan(self, work: Callable[[], Made]) -> Made:
-        """What is compiled or run by the plan, or where XLA refuses that, as it is; outside of what is being traced."""
-        try:
-            return self._outside(work)
-        except REFUSED:
-            if not self.plan.planned:
-                raise
-            self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
-            self._compiled = None
-            return self._outside(work)
-
-    def _first_host_call(self, args: Sequence[Any]) -> Any:
-        """The same of a program that calls Python, which may come back here: only the compile is under the lock."""
-        if any(isinstance(x, jax.core.Tracer) for x in args):
-            return self._inline(args)
-        with self._compiling("compiling"):
-            ways = self._outside(lambda: self._compile(args))
-            if not self.ready:
-                self._install(ways)
-                self.ready = True
-        return ways.run(*args)
-
     def compile_and_call(self, *args: Any) -> Any:
         """A call that compiles if need be; any call may take this way.
 
         Calls with arrays must where something else is being traced: JAX takes no compile options there, so they run
-        outside of that.
+        outside of that. Only the compile is under the lock: a program that calls Python may come back here.
 
         Raises:
-            jax.errors.JaxRuntimeError, MLIRError: XLA refuses the module, with a plan and without.
+            CompileError: XLA refuses the program, with a plan and without.
         """
         if any(isinstance(x, jax.core.Tracer) for x in args):
             return self._inline(args)
-        if self._calls_host:
-            return self._outside(lambda: self._first_host_call(args))
-        outputs = self._by_plan(lambda: self._compile(args).run(*args))
-        if self.call == self._first_call:
-            self._settle()
-        return outputs
-
-    def _settle(self) -> None:
-        """Calls take what has been compiled from now on, and may come to take a better way."""
-        assert self._compiled is not None
-        self._install(self._compiled)
-        if self._direct is not None:
-            self._direct.begin()
+        run = self._compile(args).run
+        return self._outside(lambda: run(*args))
 
     def compile(self) -> bool:
         """Compiles without a call, so that no later call of arrays of the program's types does.
@@ -282,22 +227,42 @@ class Executable:
         Raises:
             CompileError: XLA refuses the program.
         """
-        specs = self._specs
-        insists = self._numpy is not None and self._options.direct and not self._calls_host
-        given: Sequence[Any] = [np.zeros(spec.shape, spec.dtype) for spec in specs] if insists else specs
+        new = not self.ready
+        if new:
+            insists = self._numpy is not None and self._options.direct and not self._calls_host
+            self._compile([np.zeros(spec.shape, spec.dtype) if insists else spec for spec in self._specs])
+        return new
 
-        def compile_for_given() -> None:
-            self._compile(given)
-            if self.jitted is not None:
-                self.jitted.lower(*given).compile()
+    def _compile(self, args: Sequence[Any]) -> Ways:
+        """What calls take, compiled for these arguments if that is new; other threads wait."""
+        with self._lock:
+            if self._compiled is None:
+                start = time.perf_counter()
+                self._compiled = self._by_plan(lambda: self._made(args))
+                self.account.compile_seconds += time.perf_counter() - start
+                if not self.ready:
+                    self._install(self._compiled)
+                    if self._direct is not None:
+                        self._direct.begin()
+                    self.ready = True
+            return self._compiled
 
-        with self._compiling("compiling"):
-            if self.ready:
-                return False
-            self._by_plan(compile_for_given)
-            self._settle()
-            self.ready = True
-        return True
+    def _by_plan(self, make: Callable[[], Made]) -> Made:
+        """What is compiled by the plan, or where XLA refuses that, as it is; outside of what is being traced.
+
+        Raises:
+            CompileError: XLA refuses the program.
+        """
+        try:
+            try:
+                return self._outside(make)
+            except REFUSED:
+                if not self.plan.planned:
+                    raise
+                self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
+                return self._outside(make)
+        except REFUSED as error:
+            raise CompileError(f"compiling {self.name} failed: {error}") from None
 
     def _drop_plan(self, notes: tuple[str, ...]) -> None:
         from . import cpu_plan
@@ -337,17 +302,21 @@ class Executable:
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 
-    def _compile(self, args: Sequence[Any]) -> Ways:
-        """What calls take; these are the arguments of the first one."""
-        if self._compiled is None:
-            jitted = self._jit()
-            if self._numpy is not None:
-                self._compiled = self._in_numpy(jitted, self._numpy, args)
-            elif self._calls_host:
-                self._compiled = _alike(self._calling_host(jitted, args))
-            else:
-                self._compiled, self.jitted = _alike(jitted), jitted
-        return self._compiled
+    def _made(self, args: Sequence[Any]) -> Ways:
+        """Compiles; what calls take."""
+        jitted, numpy, debugged = self._jit(), self._numpy, cast(Any, jax.config)
+        looked_at = debugged.jax_debug_nans or debugged.jax_debug_infs
+        if numpy is not None and not self._calls_host and not looked_at and self._in_memory(self._device):
+            with loading() if self._options.direct and self.plan.direct else nullcontext():
+                compiled = jitted.lower(*self._specs).compile()
+            if direct_execution(compiled) is not None:
+                return self._in_numpy(compiled, numpy, args)
+        else:
+            compiled = jitted.lower(*args).compile()
+        run = self._calling_host(jitted, compiled) if self._calls_host else jitted
+        if numpy is not None:
+            run = self._by_jax(run, numpy, self.plan.places)
+        return Ways(run, run)
 
     def _jit(self) -> Any:
         """The program in a `jax.jit`, with its plan."""
@@ -381,17 +350,14 @@ class Executable:
             CompileError: XLA refuses the program.
         """
         with enable_x64(True):
-            try:
-                return self._by_plan(lambda: self._jit().lower(*self._specs).compile())
-            except REFUSED as error:
-                raise CompileError(f"compiling {self.name} failed: {error}") from None
+            return self._by_plan(lambda: self._jit().lower(*self._specs).compile())
 
-    def _calling_host(self, jitted: Any, args: Sequence[Any]) -> Callable[..., Any]:
-        """For a program that calls Python functions: compiled now, as the call that comes next may come back here.
+    @staticmethod
+    def _calling_host(jitted: Any, compiled: Any) -> Callable[..., Any]:
+        """For a program that calls Python functions, which may come back to it.
 
         Its calls return when they are over, or raise what a function has raised.
         """
-        compiled = jitted.lower(*args).compile()
         inside = threading.local()
 
         def finished(*args: Any) -> Any:
@@ -407,24 +373,16 @@ class Executable:
 
     # ---- NumPy arrays -----------------------------------------------------------------------------------------------
 
-    def _in_numpy(self, jitted: Any, numpy: Numpy, args: Sequence[Any]) -> Ways:
+    def _in_numpy(self, compiled: Any, numpy: Numpy, args: Sequence[Any]) -> Ways:
         """From NumPy arrays to NumPy arrays."""
-        debugged: Any = jax.config
-        if self._calls_host:  # what is below would call the executable in Python, which takes longer
-            return _alike(self._by_jax(self._calling_host(jitted, args), numpy, self.plan.places))
-        if not self._in_memory(self._device) or debugged.jax_debug_nans or debugged.jax_debug_infs:
-            return _alike(self._by_jax(jitted, numpy, self.plan.places))
-        with loading() if self._options.direct and self.plan.direct else nullcontext():
-            compiled = jitted.lower(*self._specs).compile()
         given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
         if not self.plan.direct:
             return ways()
         size = len(self.plan.prepared.bytecode("cpu"))
-        way = DirectWay(self.name, compiled, given, results, ways, self._options, size, self._install)
+        self._direct = way = DirectWay(self.name, compiled, given, results, ways, self._options, size, self._install)
         if self._options.direct:  # insisted on
             way.insist(args)
             self._needs_threads = way.refused
-        self._direct = way
         return way.ways
 
     def _in_memory(self, device: Any) -> bool:
@@ -500,11 +458,6 @@ class Executable:
         return by_jax
 
 
-def _alike(run: Callable[..., Any]) -> Ways:
-    """One function for all calls."""
-    return Ways(run, run)
-
-
 def _primitive() -> Any:
     """What puts a program into JAX's; it imports parts of JAX that executables which are there already need not."""
     with deferred():
@@ -517,3 +470,60 @@ def _places(outputs: Sequence[Any], packed: Sequence[PackedResult] | None) -> li
     if packed is None:
         return alone(outputs)
     return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]
+
+
+# ---- in forked processes ---------------------------------------------------------------------------------------------
+
+SECONDS = 20.0  # for a first call there, which has no compile to wait for
+
+
+def within(seconds: float, work: Callable[[], Made]) -> Made:
+    """What `work` returns or raises, made in another thread.
+
+    XLA splits some programs (sorts, large factorizations) among threads, which are not in a process that was forked; no
+    one knows which before they run.
+
+    Raises:
+        DeviceError: it does not come back.
+    """
+    from concurrent.futures import Future, wait
+
+    done: Future[Made] = Future()
+    wide = x64_flag().value
+
+    def attempt() -> None:
+        try:
+            with enable_x64(wide):
+                done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=attempt, daemon=True).start()
+    if wait([done], seconds).not_done:
+        raise DeviceError(
+            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
+            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
+            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
+        )
+    return done.result()
+
+
+def once_within(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call of which the first one has a time limit; where that was over, those after it fail at once."""
+    outcome: bool | DeviceError = False  # whether one has come through
+
+    def guarded(*args: Any) -> Any:
+        nonlocal outcome
+        if outcome is True:
+            return call(*args)
+        if outcome:
+            raise DeviceError(*outcome.args)
+        try:
+            found = within(SECONDS, lambda: call(*args))
+        except DeviceError as error:
+            outcome = error
+            raise
+        outcome = True
+        return found
+
+    return guarded

@@ -144,7 +144,8 @@ class Serving:
         while True:
             plan = self.planned(sizes, exact=exact)
             if not plan.bounds and not self._signature.has_data_sizes:
-                return plan, self.cache.exact(key, number, partial(self._new, Plan(sizes, {})))
+                exactly = Plan(sizes, {})
+                return plan, self.cache.executable(exactly, number, partial(self._new, exactly), key)
             try:
                 return plan, self._adapter(plan, sizes, number)
             except PaddingError as error:
@@ -171,7 +172,7 @@ class Serving:
 
     def _bucket(self, plan: Plan, number: int) -> Executable:
         """The executable of a bucket, prepared."""
-        executable = self.cache.padded(plan, number, partial(self._new, plan))
+        executable = self.cache.executable(plan, number, partial(self._new, plan))
         recipe = Recipe(plan.exact, plan.bounds, self._options.passes)
         try:
             executable.prepare(lambda: PreparedProgram(recipe.sized(self._program), recipe), padded_check)

@@ -241,7 +241,8 @@ class StoredExecutable(Executable):
         self.name, self.signature, self.checks = kept.name, kept.signature, kept.signature.checks
         self._check = check(kept.signature)
         self.notes = (*kept.notes, "out of a bundle")
-        if self._numpy is not None and self._in_memory(device):
+        own_call = jax_compat.direct_execution(loaded) is not None
+        if self._numpy is not None and own_call and self._in_memory(device):
             self._numpy_calls(kept, loaded, self._numpy)
         else:
             call = self._in_jax(kept, loaded, device)
@@ -279,7 +280,7 @@ class StoredExecutable(Executable):
                 return
             self._stored.refusal, self._stored.state = reason, f"compiled: {reason}"
             self._loaded, self.ready = None, False
-            self._install(Ways(self._first_call, self._first_call))
+            self._install(Ways(self.compile_and_call, self.compile_and_call))
         self._prepare_to_compile()
         self.account.changed()
 

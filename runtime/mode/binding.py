@@ -39,7 +39,7 @@ from ...dialects.transforms.derivatives import taking_floats
 from ..calls.path import TRACERS
 from ..calls.writer import not_an_array, write
 from ..executables.devices import choose_device, default_device, find_device
-from ..executables.forked_call import SECONDS, within
+from ..executables.executable import SECONDS, within
 from ..function import Function
 from ..host import ResultShapeError
 from ..options import Numpy

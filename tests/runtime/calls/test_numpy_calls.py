@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from hlograph.codegen.ir.jax_compat import direct_execution
-from hlograph.runtime.calls import from_numpy
 from hlograph.runtime.calls.from_numpy import COPIED, STAGED, Place, alone, numpy_call
 from hlograph.runtime.calls.memory import aligned
 from hlograph.runtime.executables.devices import synchronous_device
@@ -77,14 +76,6 @@ def make(request):
     return MAKERS[request.param]
 
 
-@pytest.fixture(params=["direct", "through JAX"])
-def execution(request, monkeypatch):
-    """Both ways to run an executable."""
-    if request.param == "through JAX":
-        monkeypatch.setattr(from_numpy, "direct_execution", lambda compiled: None)
-    return request.param
-
-
 def sample(dtype, dims, seed=0):
     values = np.random.default_rng(seed).integers(0, 2 if dtype == np.bool_ else 50, dims)
     return np.asarray(values, dtype)
@@ -107,7 +98,7 @@ def check(found, expected):
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", [*DTYPES, BFLOAT16], ids=str)
-def test_every_dtype_and_rank(make, execution, dtype):
+def test_every_dtype_and_rank(make, dtype):
     args = [sample(dtype, dims, len(dims)) for dims in [(), (1,), (0,), (3, 0), (7,), (2, 3, 4)]]
     y = sample(np.dtype(np.float32), (3,), 1)
     call = make(lambda y, *xs: (y + 1, *xs, *[x.T for x in xs]), y, *args)
@@ -115,7 +106,7 @@ def test_every_dtype_and_rank(make, execution, dtype):
         check(call(y, *args), (y + 1, *args, *[x.T for x in args]))
 
 
-def test_arguments_of_any_strides(make, execution):
+def test_arguments_of_any_strides(make):
     base = sample(np.dtype(float), (12, 10))
     call = make(lambda x: (x * 2,), base[::2, ::-3])
     for x in (base[::2, ::-3], base.T[:4, :6].T, np.asfortranarray(base[:6, :4]), base[:6, :4]):
@@ -128,7 +119,7 @@ def test_arguments_of_any_strides(make, execution):
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [STAGED // 8 - 1, STAGED // 8, STAGED // 8 + 1])
 @pytest.mark.parametrize("offset", [0, 1])
-def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, count, offset):
+def test_sizes_around_that_of_arguments_with_memory_of_their_own(count, offset):
     x = aligned((count + 1,), np.dtype(float))[offset : offset + count]
     y = np.float64(2)
     call = made(lambda x, y: (x + y, x.sum()), x, y)
@@ -140,7 +131,7 @@ def test_sizes_around_that_of_arguments_with_memory_of_their_own(execution, coun
         check(call(x, y), (np.full(count, value + 2), np.asarray(value * count)))
 
 
-def test_it_does_not_depend_on_the_x64_mode_of_the_thread(make, execution):
+def test_it_does_not_depend_on_the_x64_mode_of_the_thread(make):
     x, y = np.arange(3.0) + 1e-12, np.arange(4) + 2**40
     call = make(lambda x, y: (x + 1, y - 1), x, y)
     for mode in (False, True):
@@ -149,19 +140,19 @@ def test_it_does_not_depend_on_the_x64_mode_of_the_thread(make, execution):
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_arguments_that_no_result_needs(make, execution, kept):
+def test_arguments_that_no_result_needs(make, kept):
     args = [np.full(2, float(i)) for i in range(4)]
     options = {"keep_unused": kept} if make is made else {}
     call = make(lambda a, b, c, d: (d - b,), *args, **options)
     check(call(*args), (np.full(2, 2.0),))
 
 
-def test_no_arguments_and_no_results(execution):
+def test_no_arguments_and_no_results():
     check(made(lambda: (jnp.arange(3, dtype=jnp.int32),))(), (np.arange(3, dtype=np.int32),))
     assert made(lambda x: (), np.zeros(3))(np.zeros(3)) == ()
 
 
-def test_a_single_result_alone(execution):
+def test_a_single_result_alone():
     x = np.arange(3.0)
     device = synchronous_device()
     compiled = compiled_on(device, lambda x: x + 1, [x])
@@ -169,7 +160,7 @@ def test_a_single_result_alone(execution):
     check((call(x),), (x + 1,))
 
 
-def test_on_jax_s_own_client(execution):
+def test_on_jax_s_own_client():
     x = np.random.default_rng(0).random(40_000)
     call = made(lambda x, n: (jnp.sin(x) * n, jnp.sort(x)), x, np.float64(1), device=jax.devices("cpu")[0])
     for n in range(20):
@@ -191,7 +182,7 @@ def test_executables_with_effects_have_no_direct_execution():
 # ---- arguments of other types -----------------------------------------------------------------------------------
 
 
-def test_numbers(make, execution):
+def test_numbers(make):
     x, k, flag, z, f = np.float64(1), np.int32(2), np.bool_(True), np.complex128(1j), np.float32(0.5)
     call = make(lambda x, k, flag, z, f: (x + 1, k * 2, ~flag, z * 2, f + 1), x, k, flag, z, f)
     expected = tuple(map(np.asarray, (np.float64(2), np.int32(4), np.bool_(False), np.complex128(2j), np.float32(1.5))))
@@ -230,7 +221,7 @@ OTHERS = {
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_is_not_of_the_argument_s_type_is_passed_on(make, execution, name):
+def test_what_is_not_of_the_argument_s_type_is_passed_on(make, name):
     good = (np.arange(3.0), np.float64(2), np.int32(3))
     call = make(lambda x, y, k: (x * y + k,), *good, otherwise=lambda *args: args)
     args = OTHERS[name]
@@ -255,7 +246,7 @@ def test_the_limits_of_integers(make):
 
 
 @pytest.mark.parametrize("size", [3, STAGED // 8 + 1])
-def test_jax_arrays_pass_through(execution, size):
+def test_jax_arrays_pass_through(size):
     device = synchronous_device()
     x = np.arange(float(size))
     compiled = compiled_on(device, lambda s, x: (s + x, s * 2), [x, x])
@@ -272,7 +263,7 @@ def test_jax_arrays_pass_through(execution, size):
         np.testing.assert_array_equal(state, x * factor * 2)
 
 
-def test_a_call_keeps_none_of_its_jax_arrays(execution):
+def test_a_call_keeps_none_of_its_jax_arrays():
     import weakref
 
     device = synchronous_device()
@@ -292,7 +283,7 @@ def test_a_call_keeps_none_of_its_jax_arrays(execution):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [3, COPIED // 8, COPIED, STAGED // 8 + 1])
-def test_results_share_no_element(make, execution, count):
+def test_results_share_no_element(make, count):
     constant = np.arange(float(count)) + 5
     x = np.arange(float(count))
     call = make(lambda x: (x, x, x + 1, jnp.asarray(constant), jnp.asarray(constant)), x)
@@ -310,7 +301,7 @@ def test_results_share_no_element(make, execution, count):
 @pytest.mark.usefixtures("young_heap")
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("count", [3, COPIED])
-def test_results_outlive_their_call(make, execution, count):
+def test_results_outlive_their_call(make, count):
     call = make(lambda x: (x + 1, x * 2), np.zeros(count))
     found = [call(np.full(count, float(i))) for i in range(200)]
     for i, results in enumerate(found):
@@ -323,7 +314,7 @@ def test_results_outlive_their_call(make, execution, count):
 @pytest.mark.usefixtures("young_heap")
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("count", [3, 12_500, STAGED // 8 + 1])
-def test_nothing_is_left_of_a_call(execution, count):
+def test_nothing_is_left_of_a_call(count):
     resource = pytest.importorskip("resource")
     x = np.zeros(count)
     call = made(lambda x: (x + 1, x * 2), x)
@@ -337,7 +328,7 @@ def test_nothing_is_left_of_a_call(execution, count):
         # They would be so in each round; what other threads of the process take meanwhile is not.
         for _ in range(3):
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            for _ in range(100_000 if count == 3 and execution == "direct" else 1000):
+            for _ in range(100_000 if count == 3 else 1000):
                 call(x)
             grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
             if grown < (4_000 if count == 3 else 50_000):
@@ -352,7 +343,7 @@ def test_nothing_is_left_of_a_call(execution, count):
 
 
 @pytest.mark.usefixtures("young_heap")
-def test_a_function_that_is_dropped_is_freed(execution):
+def test_a_function_that_is_dropped_is_freed():
     import weakref
 
     call = made(lambda x: (x + 1,), np.zeros(3))
@@ -368,7 +359,7 @@ def test_a_function_that_is_dropped_is_freed(execution):
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [4, COPIED // 8 + 1])
-def test_threads_never_see_each_other_s_values(make, execution, count):
+def test_threads_never_see_each_other_s_values(make, count):
     call = make(lambda x, k: (x * k, x.sum() + k), np.zeros(count), np.float64(0))
     wrong, start = [], threading.Barrier(8)
 
@@ -394,7 +385,7 @@ def test_threads_never_see_each_other_s_values(make, execution, count):
     assert not wrong
 
 
-def test_other_threads_go_on_during_a_call(execution):
+def test_other_threads_go_on_during_a_call():
     x = np.ones((400, 400))
     call = made(lambda x: (jax.lax.fori_loop(0, 50, lambda _, y: y @ x / 400, x),), x)
     call(x)

@@ -503,7 +503,7 @@ def test_a_gaussian_process_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None
     found = function(*arguments)
     (stats,) = function.stats.by_executable
     assert stats.plan[-1] == "direct call of the kernels"
-    assert {"cpu_factors", "cpu_products"} <= {note.partition(":")[0] for note in stats.plan}
+    assert [note.partition(":")[0] for note in stats.plan].count("cpu_blas") == 2
     expected = jax.tree.leaves(jax.jit(gradient)(*arguments))
     np.testing.assert_allclose(jax.tree.leaves(found), expected, rtol=1e-9)
 

@@ -54,9 +54,10 @@ def place() -> Path:
     return found
 
 
-def run(code: str, seconds: float = 60) -> Verdict:
+def run(code: str, monkeypatch: pytest.MonkeyPatch) -> Verdict:
     """What becomes of a self-test that is this program."""
-    return verdict.judge([sys.executable, "-c", code], seconds)
+    monkeypatch.setattr(verdict, "COMMAND", ("-c", code))
+    return verdict.awaited()
 
 
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,10 +102,10 @@ def test_a_broken_file_is_no_verdict(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "lasting", "counts"), [(0, False, True), (2, False, False), (-9, False, False), (99, True, True)]
+    ("age", "good", "counts"), [(0, False, True), (2, False, False), (-9, False, False), (99, True, True)]
 )
-def test_what_may_be_the_moments_fault_counts_for_a_day(age: int, lasting: bool, counts: bool) -> None:
-    found = Verdict(False, "hung", lasting, time.time() - age * verdict.EXPIRES)
+def test_a_bad_one_counts_for_a_day(age: int, good: bool, counts: bool) -> None:
+    found = Verdict(good, "hung", time.time() - age * verdict.EXPIRES)
     verdict.store(found)
     assert (verdict.read() == found) == counts
 
@@ -171,8 +172,9 @@ def test_another_folder_where_the_cache_cannot_be_written_to(
     cache.rmdir()
     cache.write_text("in the way")
     runs: list[Any] = []
-    monkeypatch.setattr(verdict, "judge", lambda arguments: runs.append(arguments) or GOOD)
-    assert verdict.supervise() == verdict.supervise() == verdict.read() == GOOD
+    for _ in range(2):
+        verdict.hold(lambda say: runs.append(say) or "all passed")
+    assert (verdict.read() or BAD).reason == "all passed"
     assert place().is_relative_to(tmp_path / "temporary" / f"hlograph-{os.geteuid()}")
     assert len(runs) == 1
     (tmp_path / "temporary").chmod(0o777)  # without the sticky bit
@@ -201,35 +203,45 @@ def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, mon
         verdict.store(GOOD)
         assert place().is_relative_to(tmp_path / "temporary")
     monkeypatch.setattr(os, "replace", lambda *names: full(cache))
-    monkeypatch.setattr(verdict, "judge", lambda arguments: GOOD)
-    assert verdict.supervise(again=True) == GOOD
+    place().unlink(missing_ok=True)
+    monkeypatch.setattr(verdict, "read", lambda: None)
+    verdict.hold(lambda say: say("loop") or "all passed")
     assert not list(place().parent.iterdir())
 
 
 # ---- what becomes of it ----------------------------------------------------------------------------------------------
 
-PRINTS = "import os, sys, time, signal\nprint('loop: direct\\nthreads', end='', flush=True)\n"
+TEST = """
+import os, signal, sys, time
+from hlograph.runtime.direct import verdict
+
+def test(say):
+    say("loop"); say("threads")
+    {}
+    return "3 functions"
+
+verdict.hold(test)
+"""
 
 
 @pytest.mark.parametrize(
-    ("code", "good", "lasting", "reason"),
+    ("code", "good", "reason"),
     [
-        ("print('\\n3 functions')", True, True, "3 functions"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", False, True, "died of SIGSEGV in: threads"),
-        ("os.abort()", False, True, "died of SIGABRT in: threads"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", False, False, "died of SIGKILL in: threads"),
-        ("time.sleep(60)", False, False, "hung for 1 s in: threads"),
-        ("os.fork() or time.sleep(60); print()", True, True, "threads"),
-        (f"print('\\nloop gives other bits'); sys.exit({verdict.FAILED})", False, True, "failed: loop gives other"),
-        ("raise OSError('no space')", False, False, "stopped in: threads"),
+        ("pass", True, "3 functions"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", False, "the self-test died of SIGSEGV in: threads"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", False, "the self-test died of SIGKILL in: threads"),
+        ("signal.alarm(1); time.sleep(60)", False, "the self-test hung in: threads"),
+        ("os.fork() or time.sleep(60) or os._exit(0)", True, "3 functions"),
+        ("raise OSError('no space')", False, "the self-test failed in: threads (OSError: no space)"),
+        ("os._exit(3)", False, f"the self-test could not be run by {sys.executable} (exit status 3)"),
     ],
 )
-def test_what_becomes_of_a_self_test(code: str, good: bool, lasting: bool, reason: str) -> None:
+def test_what_becomes_of_a_self_test(code: str, good: bool, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start = time.monotonic()
-    found = run(PRINTS + code, seconds=1 if "hung" in reason else 30)
-    assert (found.good, found.lasting) == (good, lasting)
-    assert reason in found.reason
-    assert found.tried[0] == "loop: direct"
+    found = run(TEST.format(code), monkeypatch)
+    assert (found.good, found.reason) == (good, reason)
+    assert "exit status" in reason or found.tried[0] == "loop"
+    assert verdict.read() == (found if found.tried else None)
     assert time.monotonic() - start < 40  # nobody waits for what it has forked
 
 
@@ -244,8 +256,9 @@ def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         found = verdict.awaited()
     assert found.good, found
     assert verdict.refusal(wait=True) == verdict.refusal(wait=False) == ""
-    assert sum(": direct call" in line for line in found.tried) > 30
-    printed = subprocess.run([sys.executable, *verdict.COMMAND], capture_output=True, text=True, check=False)
+    assert int(found.reason.split()[0]) > 30
+    command = [sys.executable, "-P", "-m", "hlograph.runtime.direct"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert printed.returncode == 0
     assert f"direct calls: {found.reason}" in printed.stdout
 
@@ -253,15 +266,14 @@ def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_of_several_that_want_one_at_once_one_runs_it(tmp_path: Path) -> None:
     """Also where the first one is killed meanwhile."""
     code = f"""
-import sys, time
 from hlograph.runtime.direct import verdict
-def judge(arguments):
+def test(say):
     open({str(tmp_path / "runs")!r}, "a").write("x")
     print("runs", flush=True); input()
-    return verdict.Verdict(True, "all passed")
-verdict.judge = judge
+    return "all passed"
 print("ready", flush=True); input()
-print(verdict.supervise().reason)
+verdict.hold(test)
+print(verdict.read().reason)
 """
     command = [sys.executable, "-c", code]
     three = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -289,16 +301,16 @@ MISTAKES = {
 
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_mistakes_of_the_loader_are_found(mistake: str) -> None:
+def test_mistakes_of_the_loader_are_found(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They end in a crash or a difference, and both in a refusal."""
     found = run(
-        "import sys\nfrom hlograph.runtime.direct import call, steps, self_test\n"
+        "from hlograph.runtime.direct import call, steps, self_test\n"
         f"{MISTAKES[mistake]}\n"
         "self_test.FUNCTIONS = {name: self_test.FUNCTIONS[name] for name in ('constants', 'copies')}\n"
-        "sys.exit(self_test.run())\n"
+        "self_test.run()\n",
+        monkeypatch,
     )
     assert not found.good
-    assert found.lasting, found
     assert "differs" in found.reason or "died of SIG" in found.reason
 
 

@@ -621,7 +621,7 @@ def test_no_more_executables_are_kept_than_the_cache_holds():
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
-    from hlograph.runtime.executables.forked_call import within
+    from hlograph.runtime.executables.executable import within
 
     assert within(5.0, lambda: [1]) == [1]
     with pytest.raises(ZeroDivisionError):

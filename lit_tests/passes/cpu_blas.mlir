@@ -1,6 +1,6 @@
-// Matrix products are calls of BLAS; what XLA has kernels for, and what is in a kernel of many ops, stays.
+// Products, factors and solves are calls of BLAS; what XLA has kernels for, and what is in a kernel of many ops, stays.
 //
-// RUN: %hlograph opt %s --split-input-file --pass cpu_products | filecheck %s
+// RUN: %hlograph opt %s --split-input-file --pass cpu_blas | filecheck %s
 
 // CHECK-LABEL: module @stack
 // CHECK: [[Y:%[^ ]+]] = stablehlo.custom_call @hlograph_gemm(%arg0, %arg1) {api_version = 4 : i32, backend_config = {left = true, right = false}, operand_layouts = [dense<[2, 1, 0]> : tensor<3xindex>, dense<[2, 1, 0]> : tensor<3xindex>], result_layouts = [dense<[2, 1, 0]> : tensor<3xindex>]} : (tensor<3x7x5xf64>, tensor<3x7x4xf64>) -> tensor<3x5x4xf64>
@@ -32,13 +32,15 @@ module @several {
 // CHECK-LABEL: module @others
 // CHECK-NOT: custom_call
 module @others {
-  func.func public @main(%a: tensor<8x5xf64>, %x: tensor<5xf64>, %n: tensor<5x4xi32>, %e: tensor<5x0xf64>) -> (tensor<8xf64>, tensor<5x5xi32>, tensor<8x0xf64>, tensor<8x8xf64>, tensor<5x8x5xf64>) {
+  func.func public @main(%a: tensor<8x5xf64>, %x: tensor<5xf64>, %n: tensor<5x4xi32>, %e: tensor<5x0xf64>, %c: tensor<6x6xcomplex<f64>>, %f: tensor<0x6x6xf64>) -> (tensor<8xf64>, tensor<5x5xi32>, tensor<8x0xf64>, tensor<8x8xf64>, tensor<5x8x5xf64>, tensor<6x6xcomplex<f64>>, tensor<0x6x6xf64>) {
     %v = stablehlo.dot_general %a, %x, contracting_dims = [1] x [0] : (tensor<8x5xf64>, tensor<5xf64>) -> tensor<8xf64>
     %i = stablehlo.dot_general %n, %n, contracting_dims = [1] x [1] : (tensor<5x4xi32>, tensor<5x4xi32>) -> tensor<5x5xi32>
     %z = stablehlo.dot_general %a, %e, contracting_dims = [1] x [0] : (tensor<8x5xf64>, tensor<5x0xf64>) -> tensor<8x0xf64>
     %k = call @kernel(%a) {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}} : (tensor<8x5xf64>) -> tensor<8x8xf64>
     %o = stablehlo.dot_general %x, %a, contracting_dims = [] x [] : (tensor<5xf64>, tensor<8x5xf64>) -> tensor<5x8x5xf64>
-    return %v, %i, %z, %k, %o : tensor<8xf64>, tensor<5x5xi32>, tensor<8x0xf64>, tensor<8x8xf64>, tensor<5x8x5xf64>
+    %l = stablehlo.cholesky %c, lower = true : tensor<6x6xcomplex<f64>>
+    %m = stablehlo.cholesky %f, lower = true : tensor<0x6x6xf64>
+    return %v, %i, %z, %k, %o, %l, %m : tensor<8xf64>, tensor<5x5xi32>, tensor<8x0xf64>, tensor<8x8xf64>, tensor<5x8x5xf64>, tensor<6x6xcomplex<f64>>, tensor<0x6x6xf64>
   }
   func.func private @kernel(%a: tensor<8x5xf64>) -> tensor<8x8xf64> {
     %s = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<8x5xf64>, tensor<8x5xf64>) -> tensor<8x8xf64>
@@ -54,5 +56,18 @@ module @symbolic {
   func.func public @main(%a: tensor<?x5xf64>, %b: tensor<5x4xf64>) -> tensor<?x4xf64> {
     %y = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<?x5xf64>, tensor<5x4xf64>) -> tensor<?x4xf64>
     return %y : tensor<?x4xf64>
+  }
+}
+
+// -----
+
+// CHECK-LABEL: module @both
+// CHECK: [[L:%[^ ]+]] = stablehlo.custom_call @hlograph_potrf(%arg0) {api_version = 4 : i32, backend_config = {lower = true}, operand_layouts = [dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<16x16xf64>) -> tensor<16x16xf64>
+// CHECK: stablehlo.custom_call @hlograph_trsm([[L]], %arg1) {{.*}}backend_config = {left = true, lower = true, transposed = true, unit = false}{{.*}} : (tensor<16x16xf64>, tensor<16x3xf64>) -> tensor<16x3xf64>
+module @both {
+  func.func public @main(%a: tensor<16x16xf64>, %b: tensor<16x3xf64>) -> tensor<16x3xf64> {
+    %l = stablehlo.cholesky %a, lower = true : tensor<16x16xf64>
+    %x = "stablehlo.triangular_solve"(%l, %b) <{left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose TRANSPOSE>}> : (tensor<16x16xf64>, tensor<16x3xf64>) -> tensor<16x3xf64>
+    return %x : tensor<16x3xf64>
   }
 }

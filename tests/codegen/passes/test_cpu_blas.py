@@ -1,4 +1,4 @@
-"""Cholesky factors and triangular solves as calls of BLAS, run by PJRT, against NumPy and SciPy."""
+"""Products, Cholesky factors and triangular solves as calls of BLAS, run by PJRT, against NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct c
 SIZES = [1, 7, 32, 33, 70]  # blocks are of 32
 BOUNDS = {"f64": 1e-11, "f32": 3e-4}
 NAMES = {"f64": "float64", "f32": "float32"}
+KINDS = pytest.mark.parametrize("kind", NAMES)
 
 
 def compiled(text: str):
     assert blas.register() == ""
-    after = rewritten(text, ["cpu_factors"])
-    assert after.applied == {"cpu_factors": 1}
+    after = rewritten(text, ["cpu_blas"])
+    assert after.applied == {"cpu_blas": 1}
     return after.program.compile(optimize="none", cpu="plain")
 
 
@@ -30,8 +31,39 @@ def type_of(shape, kind: str) -> str:
     return f"tensor<{'x'.join(map(str, shape))}x{kind}>"
 
 
+# As in numpy.einsum; a letter's size is its place in the alphabet and one.
+PRODUCTS = ["bc,cd", "cb,cd", "bc,dc", "cb,dc", "abc,acd", "acb,adc", "abce,aefc", "cab,dc", "abc,bdc", "bac,cbd"]
+PRODUCTS += ["abcd,bdae", "abc,ac", "ba,cab"]
+
+
+@pytest.mark.sampled(10)
+@KINDS
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_products(text: str, kind: str) -> None:
+    left, right = text.split(",")
+    shared = [letter for letter in left if letter in right]
+    batch = [letter for letter in shared if letter == "a"]
+    summed = [letter for letter in shared if letter not in batch]
+    result = batch + [letter for letter in left + right if letter not in shared]
+    shapes = [tuple(ord(letter) - ord("a") + 2 for letter in side) for side in (left, right, result)]
+    types = [type_of(shape, kind) for shape in shapes]
+    places = [[side.index(letter) for letter in letters] for letters in (batch, summed) for side in (left, right)]
+    function = compiled(
+        f"""func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{
+  %0 = stablehlo.dot_general %a, %b, batching_dims = {places[0]} x {places[1]},
+    contracting_dims = {places[2]} x {places[3]} : ({types[0]}, {types[1]}) -> {types[2]}
+  return %0 : {types[2]}
+}}"""
+    )
+    random = np.random.default_rng(5)
+    operands = [random.normal(size=shape).astype(NAMES[kind]) for shape in shapes[:2]]
+    (found,) = as_arrays(function(*operands))
+    expected = np.einsum(f"{text}->{''.join(result)}", *operands)
+    close(found, expected, 1e-12 if kind == "f64" else 1e-5)
+
+
 @pytest.mark.sampled(8)
-@pytest.mark.parametrize("kind", ["f64", "f32"])
+@KINDS
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
 @pytest.mark.parametrize("n", SIZES)
 def test_factors(n: int, lower: bool, kind: str) -> None:
@@ -56,7 +88,7 @@ def test_factors(n: int, lower: bool, kind: str) -> None:
 
 
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize("kind", ["f64", "f32"])
+@KINDS
 @pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
 @pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
 @pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
