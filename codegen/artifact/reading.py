@@ -10,19 +10,22 @@ from __future__ import annotations
 import os
 import stat
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, HandEditWarning, HlographError
 from ..ir.bindings import ir
-from ..program import Program
-from . import checks, digest, pullbacks, words
+from ..ir.modules import to_bytecode
+from ..program import Program, Pullback
+from ..signature import Argument, Result
+from . import checks, digest
 from .files import open_regular
 from .parameters import bind
 from .parsing import check_bytes, check_size, cut, parse_limited
 from .parsing import parse as parse_module
+from .writing import FROM, OF, PULLBACK
 
 if TYPE_CHECKING:
     from .foreign_dims import ForeignDims
@@ -116,8 +119,8 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> 
 def _program(module: ir.Module, filename: str, allow: Collection[str], *, trusted: bool) -> Program:
     try:
         digest.unmark(module)
-        words.check(module, filename)
-        pullback = pullbacks.detach(
+        checks.check_words(module, filename)
+        pullback = _detached(
             module,
             filename,
             lambda inner, name: _program(parse_module(inner, name), name, allow, trusted=trusted),
@@ -126,9 +129,9 @@ def _program(module: ir.Module, filename: str, allow: Collection[str], *, truste
         check = partial(checks.check, filename=filename, allow=allowed, trusted=trusted)
         check(module)
         program = Program(module, filename=filename, pullback=pullback, check=check)
-        words.check_meaning(module, program.signature, filename)
+        checks.check_meaning(module, program.signature, filename)
         if pullback is not None:
-            pullbacks.check(pullback, program, filename)
+            _check_pullback(pullback, program, filename)
         return program
     except HlographError:
         raise
@@ -149,3 +152,57 @@ def content(source: Path) -> bytes:
             parts.append(part)
             check_size(sum(map(len, parts)), str(source))
         return b"".join(parts)
+
+
+# ---- its pullback ---------------------------------------------------------------------------------------------------
+
+
+def _detached(module: ir.Module, filename: str, parse: Callable[[bytes, str], Program]) -> Pullback | None:
+    """Takes the pullback out of a module that was read; `parse` reads its bytecode.
+
+    Raises:
+        ArtifactError: it is not what `whole_module` writes.
+    """
+    for operation in module.body.operations:
+        inner = operation.operation
+        if inner.name == "builtin.module" and OF in inner.attributes and FROM in inner.attributes:
+            try:
+                arguments, results = (_places(inner.attributes[name]) for name in (OF, FROM))
+            except ValueError as error:
+                raise ArtifactError(f"{filename}: the attributes of @{PULLBACK} cannot be read: {error}") from None
+            for name in (OF, FROM):
+                del inner.attributes[name]
+            program = parse(to_bytecode(inner), f"{filename}, @{PULLBACK}")
+            inner.erase()
+            return Pullback(program, arguments, results)
+    return None
+
+
+def _check_pullback(pullback: Pullback, program: Program, filename: str) -> None:
+    """Raises `ArtifactError` unless the pullback's arguments and results are those that the program's make."""
+    outer, inner = program.signature, pullback.program.signature
+    places = [*pullback.arguments, *pullback.results]
+    fits = all(place >= 0 for place in places)
+    fits = fits and all(place < len(outer.arguments) for place in pullback.arguments)
+    fits = fits and all(place < len(outer.results) for place in pullback.results)
+    if fits:
+        taken: list[Argument | Result] = [*outer.arguments, *[outer.results[place] for place in pullback.results]]
+        given = [outer.arguments[place] for place in pullback.arguments]
+        fits = _agree(taken, inner.arguments) and _agree(given, inner.results)
+    fits = fits and inner.platforms == outer.platforms
+    if not fits:
+        raise ArtifactError(f"{filename}: @{PULLBACK} is not the pullback of {program.signature}: {inner}")
+
+
+def _agree(items: Sequence[Argument | Result], others: Sequence[Argument | Result]) -> bool:
+    """Whether dtypes and ranks are the same, and sizes where both are known."""
+    return len(items) == len(others) and all(
+        x.dtype == y.dtype
+        and len(x.dims) == len(y.dims)
+        and all(a == b for a, b in zip(x.dims, y.dims, strict=True) if type(a) is int and type(b) is int)
+        for x, y in zip(items, others, strict=True)
+    )
+
+
+def _places(attribute: ir.Attribute) -> tuple[int, ...]:
+    return tuple(int(ir.StringAttr(text).value) for text in ir.ArrayAttr(attribute))

@@ -1,7 +1,17 @@
 """Programs written: text, and portable bytecode; a file is written whole or not at all.
 
-In: a program and a path. Out: the file, with a digest (see `digest`); a program with its pullback is one module (see
-`pullbacks`).
+In: a program and a path. Out: the file, with a digest (see `digest`). A program with its pullback
+(`Program.save(..., derivatives=1)`) is one module:
+
+    module @logp {
+      func.func @main(%X, %beta) -> (%logp)
+      module @pullback attributes {hlograph.of = ["1"], hlograph.from = ["0"]} {
+        func.func @main(%X, %beta, %logp_cotangent) -> (%beta_cotangent)
+      }
+    }
+
+The inner module's `@main` takes the arguments of the outer one and cotangents of the results `hlograph.from`; it gives
+the cotangents of the arguments `hlograph.of`. Arguments that are not listed have none, or it is zero.
 """
 
 from __future__ import annotations
@@ -12,7 +22,7 @@ from pathlib import Path
 
 from ..errors import ArtifactError, OptionError
 from ..ir.bindings import ir
-from ..ir.modules import with_attributes
+from ..ir.modules import from_bytecode, with_attributes
 from ..ir.portable import current_version, first_version, serialize_portable
 from ..ir.reading import readable
 from ..parameters import DEFAULT_LIMIT
@@ -21,9 +31,9 @@ from ..renamed import renamed_options
 from . import digest, tensors
 from .files import write_atomically
 from .parameters import file_of, self_contained, share, split
-from .pullbacks import whole_module
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
+PULLBACK, OF, FROM = "pullback", "hlograph.of", "hlograph.from"
 
 
 def to_text(
@@ -175,3 +185,16 @@ def _with_derivatives(program: Program, derivatives: int | None) -> Program:
     if derivatives is None:
         return program
     return program.with_pullback() if derivatives else program.without_pullback()
+
+
+def whole_module(program: Program) -> ir.Module:
+    """A copy of the program's module, with its pullback if it has one."""
+    module, pullback = program.copy_module(), program.pullback
+    if pullback is not None:
+        inner = from_bytecode(pullback.program.to_bytecode(), module.context).operation
+        with module.context:
+            inner.attributes["sym_name"] = ir.StringAttr.get(PULLBACK)
+            for name, places in ((OF, pullback.arguments), (FROM, pullback.results)):
+                inner.attributes[name] = ir.ArrayAttr.get([ir.StringAttr.get(str(place)) for place in places])
+        inner.clone(ip=ir.InsertionPoint(module.body))
+    return module
