@@ -1,17 +1,15 @@
-"""The programs of examples/, for IREE: graphs, or JAX functions, with arguments of five sizes each.
+"""Programs of examples/, for IREE: graphs with arguments of five sizes each.
 
 In: the examples, which are run as modules. Out: for each program what `hlograph.emit_stablehlo` takes, how to make its
-arguments of a size, and what they should give by PyTensor's own evaluation, or JAX's. Programs without open sizes get
-other numbers, not other sizes.
+arguments of a size, and what they should give by PyTensor's own evaluation.
 """
 
 from __future__ import annotations
 
 import functools
-import inspect
 import runpy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -125,41 +123,6 @@ def ode() -> Example:
     )
 
 
-def recurrent_net() -> Example:
-    import pytensor.tensor as pt
-
-    example = _of("recurrent_net")
-    units = example["UNITS"]
-    rows, sums = pt.dtensor3("rows"), pt.dvector("sums")
-    weights, bias, last = pt.dmatrix("weights"), pt.dvector("bias"), pt.dvector("last")
-    loss = ((example["predicted"](rows, weights, bias, last) - sums) ** 2).mean()
-    return _graph(
-        [rows, sums, weights, bias, last],
-        _with_gradient(loss, weights, bias, last),
-        lambda n, rng: [
-            *(rng.normal(size=(n, 4, 2)), rng.normal(size=4), rng.normal(size=(2 + units, 4 * units)) / 5),
-            *(rng.normal(size=4 * units), rng.normal(size=units)),
-        ],
-    )
-
-
-def sparse_logistic() -> Example:
-    inputs, value = _of("sparse_logistic")["log_density_graph"]()
-    return _graph(
-        inputs,
-        _with_gradient(value, *inputs[:3]),
-        lambda n, rng: [
-            *(np.array(0.3), rng.normal(size=6), rng.normal(size=6), rng.normal(size=(n, 6))),
-            rng.integers(0, 2, n),
-        ],
-    )
-
-
-def sparse_logistic_prediction() -> Example:
-    inputs, draws = _of("sparse_logistic")["prediction_graph"]()
-    return _drawn(inputs, [draws], lambda n, rng: [rng.normal(size=6), rng.normal(size=(n, 6))])
-
-
 def sparse_logistic_prior() -> Example:
     inputs, draws = _of("sparse_logistic")["prior_graph"]()
     # Of all four IREE's compiler says "circular dependency".
@@ -210,59 +173,6 @@ def state_space() -> Example:
     return _graph([y, log_scales], [*_with_gradient(value, log_scales), states], data)
 
 
-def autoregression() -> Example:
-    import pytensor.tensor as pt
-
-    loss, truth, _ = _of("time_series")["MODELS"]["AR(2)"]
-    y, p = pt.dvector("y"), pt.dvector("p")
-    return _graph(
-        [y, p],
-        _with_gradient(loss(y, p), p),
-        lambda n, rng: [rng.normal(size=n), np.asarray(truth)],
-        (3, 4, 8, 20, 300),
-    )
-
-
-def varying_slopes() -> Example:
-    """The houses' data are shared variables, given here as arguments."""
-    from pytensor.graph.replace import graph_replace
-
-    example = _of("nutpie_varying_slopes")
-    model = example["varying_slopes"](*example["houses"](20, seed=0))
-    shared = [model["county_of"], model["floor"], model["radon"]]
-    given = [x.type(name=x.name) for x in shared]
-    inputs = model.value_vars
-    outputs = graph_replace(_with_gradient(model.logp(), *inputs), dict(zip(shared, given, strict=True)))
-    start = model.initial_point(0)
-
-    def data(n: int, rng: np.random.Generator) -> Arrays:
-        county, floor, radon = example["houses"](n, seed=n)
-        at = [np.asarray(start[x.name] + 0.3 * rng.normal(size=np.shape(start[x.name]))) for x in inputs]
-        return [county.astype(given[0].dtype), floor, radon, *at]
-
-    dims = {x.name: ("house",) for x in given}
-    lengths = [model.dim_lengths[name] for name in ("effect", "county")]  # shared variables: arguments as well
-    whole = lambda n, rng: [*data(n, rng), *(x.get_value() for x in lengths)]  # noqa: E731
-    found = _graph([*given, *inputs], outputs, whole, dims=dims)
-    return replace(found, wanted=lambda arrays: reference([*given, *inputs], outputs, arrays[: -len(lengths)]))
-
-
-def tridiagonal_solve() -> Example:
-    """A JAX function of own_rewrites.py, as written, of any size."""
-
-    function, arrays = _of("own_rewrites")["examples"]()["tridiagonal_to_lapack"]
-    specs = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays]
-    with jax.enable_x64(True):
-        dims = dict.fromkeys(inspect.signature(function).parameters, ("n",))
-        program = hlograph.emit_stablehlo(function, *specs, dims=dims)
-
-    def wanted(given: Arrays) -> Sequence[Any]:
-        with jax.enable_x64(True):
-            return jax.tree.leaves(jax.jit(function)(*given))
-
-    return Example(program, wanted, lambda n, rng: [np.ascontiguousarray(x[:n]) for x in arrays])
-
-
 def without_jax() -> Example:
     import pytensor.tensor as pt
 
@@ -280,8 +190,6 @@ def without_jax() -> Example:
 PROGRAMS: dict[str, Callable[[], Example]] = {
     each.__name__: each
     for each in (
-        *(breast_cancer, hierarchical, varying_slopes, sparse_logistic, without_jax, stages, hidden_markov, ode),
-        *(recurrent_net, state_space, autoregression, sparse_logistic_prior, sparse_logistic_prediction),
-        tridiagonal_solve,
+        *(breast_cancer, hierarchical, without_jax, stages, hidden_markov, ode, state_space, sparse_logistic_prior),
     )
 }

@@ -49,8 +49,7 @@ from . import custom_calls
 DEEPEST_CALL = 500  # functions inside of each other; XLA goes through them by recursion
 MOST_OPS = 20_000_000  # of a module whose calls are inlined
 _DIALECTS = ("stablehlo.", "chlo.", "sdy.")
-# Functions are called by name, and are no values. Assertions are those of programs for IREE.
-_OPS = frozenset({"func.func", "func.call", "func.return", "cf.assert"})
+_OPS = frozenset({"func.func", "func.call", "func.return"})  # functions are called by name, and are no values
 _WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
 # Ops that call functions, and the attributes that name these.
 _CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stablehlo.custom_call": "called_computations"}
@@ -193,7 +192,7 @@ def _check_memory(module: ir.Module, filename: str) -> None:
             raise ArtifactError(f"{filename}: result {number} is {result} of {size} bytes, and there are {memory}")
 
 
-# ---- words ------------------------------------------------------------------------------------------------------------
+# ---- words ----------------------------------------------------------------------------------------------------------
 
 Place: TypeAlias = Literal["module", "pullback", "function", "private function", "argument", "result", "op"]
 

@@ -12,21 +12,27 @@ somebody else's module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from .. import dims as dimension
 from .. import signature as signatures
+from ..builder import Builder, SizeSource, compare, concatenate, reshape
 from ..builder.linalg import NO_FORM
+from ..builder.sizes import emit_size
 from ..constraints import Constraint
 from ..dims import Dim
 from ..errors import OptionError, PassError, UnsupportedGraphError
+from ..ir import ops
 from ..ir.bindings import ir, run_pipeline
+from ..ir.functions import adopt, call, return_values
 from ..ir.kinds import EFFECTS
 from ..ir.modules import verify
-from ..ir.values import PREFIX, call_target, main_function, names_of, walk
-from ..passes import run_all, size_checks
+from ..ir.values import PREFIX, call_target, main_function, names_of, returned_by, terminator, walk
+from ..passes import run_all
 from ..passes.pad import pad
 from ..passes.registry import Optimize, resolve
 from ..program import Program
@@ -50,6 +56,7 @@ _LAST = (
 )
 _OWN = frozenset({"builtin.module", "func.func", "func.return", "func.call"})
 _REFUSED = EFFECTS - {"stablehlo.rng"}
+_DIRECTIONS = {"==": "EQ", ">=": "GE", "!=": "NE"}
 _SIZE_ERROR = "hlograph.codegen.errors.ArgumentShapeError(ValueError)"
 
 
@@ -208,19 +215,53 @@ def _demands(original: Signature, static: Signature) -> Iterator[Constraint]:
             raise PassError(f"no call can fulfil {constraint} ({constraint.where}) with these sizes and bounds")
 
 
-def _report(module: ir.Module, original: Signature, demanded: list[Constraint]) -> None:
-    """Makes a static module say which of the demanded conditions hold, in place: they are all that it demands then."""
-    static = signatures.read(module)
+def _report(module: ir.Module, original: Signature, demanded: Sequence[Constraint]) -> None:
+    """Makes a static module say which of the demanded conditions hold, in place: they are all that it demands then.
+
+        before  func.func @main(%x: tensor<100xf64>, %n: tensor<i32>) -> tensor<f64>      // of a program with n >= 6
+        after   func.func @main(%x, %n) -> (tensor<f64>, tensor<3xi1>)                    // n >= 0, 100 >= n, n >= 6
+
+    Sizes are taken as they come, so a live size may be negative.
+    """
+    function, static = main_function(module), signatures.read(module)
     checks = static.checks
     if demanded:
-        items: list[Argument | Result] = [*static.arguments, *static.results]
-        sources: dict[str, size_checks.Source] = {}
-        sources |= {x.size: (place, None, None) for place, x in enumerate(items) if x.size}
-        sources |= {root.name: (root.argument, None, root.element) for root in original.value_roots}
-        size_checks.report(module, demanded, sources, lambda x: CheckSpec(_SIZE_ERROR, f"{x} must hold: {x.where}"))
-        checks = signatures.read(module).checks
-    kept = replace(static, constraints=(), checks=checks, counts=(), local_counts=())
-    signatures.write(main_function(module), kept)
+        block = function.regions[0].blocks[0]
+        values, last = returned_by(block), terminator(block)
+        kept = values[: len(static.results)]
+        checks = (*checks, *(CheckSpec(_SIZE_ERROR, f"{x} must hold: {x.where}") for x in demanded))
+        with last.location, ir.InsertionPoint(last):
+            holds = _tested(module, demanded, original, [*block.arguments, *kept])
+            kind = flags_type(checks)[1]
+            flags = ops.concatenate([ops.convert(x, kind) for x in (*values[len(kept) :], holds)], 0)
+        return_values(function, [*kept, flags])
+    signatures.write(function, replace(static, constraints=(), checks=checks, counts=(), local_counts=()))
+
+
+def _tested(
+    module: ir.Module, demanded: Sequence[Constraint], original: Signature, values: Sequence[ir.Value]
+) -> ir.Value:
+    """Which demands hold of arguments and results, as a vector, at the current place: a call of a function of them."""
+    static = signatures.read(module)
+    items: list[Argument | Result] = [*static.arguments, *static.results]
+    builder = Builder(module.context, "sizes")
+    with builder.function("main", [(item.dims, item.dtype) for item in items]) as tensors:
+        sources = {
+            item.size: SizeSource(item.size, tensors[place], None, None, data=place >= len(static.arguments))
+            for place, item in enumerate(items)
+            if item.size
+        }
+        for root in original.value_roots:
+            sources[root.name] = SizeSource(root.name, tensors[root.argument], None, root.element)
+        for source in sources.values():
+            builder.add_root(source)
+        flags = [
+            compare(_DIRECTIONS[demand.relation], emit_size(builder, demand.lhs), emit_size(builder, demand.rhs))
+            for demand in demanded
+        ]
+        builder.finish([concatenate([reshape(flag, (1,)) for flag in flags], 0)])
+    type_ = ops.tensor_type(np.dtype(bool), [len(demanded)])
+    return call(adopt(module, builder.module, "sizes_fit"), [type_], list(values))[0]
 
 
 # ---- what a caller must know, as plain data --------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .bindings import DYNAMIC, current_context, ir, stablehlo
-from .op_sheet import Indexing, Sides, dot_axes
+from .op_sheet import Sides, dot_axes
 from .values import constant as constant_of
 from .values import dense_attr, dtype_of, element_type, integers, numpy_dtype, owner, shape_of, sizes_of, static_shape
 
@@ -183,10 +183,8 @@ def broadcast_in_dim(
 
 
 def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: ir.Type) -> ir.Value:
-    """A broadcast to a shape that is a value, of which IREE is told which axes stretch.
-
-    One of a broadcast is one of what that was made of: IREE does so itself, and forgets then what it was told.
-    """
+    """A broadcast to a shape that is a value, which says which axes stretch; one of a broadcast is one of what that
+    was made of."""
     made = owner(value)
     while made is not None and made.name in BROADCASTS:
         inner = integers(made, "broadcast_dimensions")
@@ -206,13 +204,6 @@ def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: i
     return result.results[0]
 
 
-def typed(value: ir.Value, type_: ir.Type) -> ir.Value:
-    """The same under a type that says more, or less, of its sizes."""
-    wanted = ir.RankedTensorType(type_).shape
-    known = [own if each == DYNAMIC else each for own, each in zip(sizes(value), wanted, strict=True)]
-    return broadcast_in_dim(value, known, range(len(known)), type_)
-
-
 def reshape(value: ir.Value, shape: Sequence[Size]) -> ir.Value:
     """A reshape to as many elements; one of a reshape is one of what that was made of."""
     wanted = tensor_type(value, shape)
@@ -222,20 +213,6 @@ def reshape(value: ir.Value, shape: Sequence[Size]) -> ir.Value:
     if value.type != wanted and made is not None and made.name == "stablehlo.reshape":
         value = made.operands[0]
     return value if value.type == wanted else stablehlo.reshape(wanted, value)
-
-
-def without_units(value: ir.Value, axes: Sequence[int]) -> ir.Value:
-    """The value without these axes, which have one element each.
-
-    IREE has no reshape of open sizes; a reduction of one element is that element, the sign of zero included.
-    """
-    if not axes:
-        return value
-    if not is_open(value):
-        return reshape(value, [known for axis, known in enumerate(sizes_of(value)) if axis not in axes])
-    dtype = dtype_of(value)
-    nothing = {"f": -0.0, "V": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
-    return reduce("stablehlo.add", value, constant(np.array(nothing).astype(dtype)), axes)
 
 
 def transpose(value: ir.Value, permutation: Sequence[int]) -> ir.Value:
@@ -325,29 +302,6 @@ def with_row(array: ir.Value, row: ir.Value, index: ir.Value) -> ir.Value:
     """An array with another element along the leading axis."""
     shape = sizes_of(row)
     return dynamic_update_slice(array, reshape(row, [1, *shape]), [index, *[scalar(0, index)] * len(shape)])
-
-
-def elements_at(value: ir.Value, places: Sequence[ir.Value], type_: ir.Type) -> ir.Value:
-    """The elements at places: for each axis of the value an array of indices in the result's shape."""
-    rank = len(shape_of(places[0]))
-    stacked = places[0]
-    if len(places) > 1:
-        columns = [broadcast_in_dim(each, [*sizes(each), 1], range(rank)) for each in places]
-        joined = ir.RankedTensorType(columns[0].type).shape
-        stacked = concatenate(columns, rank, tensor_type(np.int64, [*joined[:-1], len(places)]))
-    axes = list(range(len(places)))
-    numbers = stablehlo.GatherDimensionNumbers.get(*Indexing([], axes, [], [], axes, rank))
-    made = ir.Operation.create(
-        "stablehlo.gather",
-        results=[type_],
-        operands=[value, stacked],
-        attributes={
-            "dimension_numbers": numbers,
-            "slice_sizes": integer_list([1] * len(places)),
-            "indices_are_sorted": ir.BoolAttr.get(False),
-        },
-    )
-    return made.results[0]
 
 
 # ---- elements computed -----------------------------------------------------------------------------------------

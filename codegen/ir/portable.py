@@ -38,9 +38,6 @@ def serialize_portable(module: ir.Module, version: str) -> bytes:
         PassError: when the module holds what that version cannot express.
     """
     _write_kept(module)
-    if any(operation.name == "cf.assert" for operation in walk(module)):
-        # The writer would end the process.
-        raise PassError("a module with assertions for IREE is text: portable bytecode holds StableHLO alone")
     with diagnostics(module.context) as messages:
         try:
             return stablehlo.serialize_portable_artifact(module, version)
