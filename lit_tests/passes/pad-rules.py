@@ -175,10 +175,10 @@ show("householder_qr", [wide], lambda a: hlo.householder_qr(a)[1])
 # CHECK: pivoted_qr: return @pivoted_qr_float64(x)#2 : tensor<4xi32>
 show("pivoted_qr", [wide], lambda a: hlo.pivoted_qr(a)[2])
 # CHECK: householder_product: a = n : tensor<i64>
-# CHECK-NEXT: b = m : tensor<i64>
-# CHECK-NEXT: c = iota<0, 4xi32>() : tensor<4xi32>
+# CHECK-NEXT: b = iota<0, 4xi32>() : tensor<4xi32>
+# CHECK-NEXT: c = m : tensor<i64>
 # CHECK-NEXT: d:2 = @householder_qr_float64(x) : tensor<8x4xf64>, tensor<4xf64>
-# CHECK-NEXT: return @householder_product_float64(select(and(broadcast_in_dim<[0], 8x4xi1>(LT(iota<0, 8xi32>(), convert<i32>(a))), broadcast_in_dim<[1], 8x4xi1>(LT(c, convert<i32>(b)))), d#0, 0), select(LT(c, convert<i32>(minimum(b, a))), d#1, 0)) : tensor<8x4xf64>
+# CHECK-NEXT: return @householder_product_float64(select(and(broadcast_in_dim<[0], 8x4xi1>(LT(iota<0, 8xi32>(), convert<i32>(a))), broadcast_in_dim<[1], 8x4xi1>(LT(b, convert<i32>(c)))), d#0, 0), select(LT(b, convert<i32>(minimum(c, a))), d#1, 0)) : tensor<8x4xf64>
 show("householder_product", [wide], lambda a: hlo.householder_product(*hlo.householder_qr(a)))
 
 # Twice a bound of the eigenvalues on the padding's diagonal.

@@ -89,7 +89,7 @@ def pad(
                     "in two parts. Pass the size as an integer input, or give the function what comes after it"
                 ) from None
             count = hlo.minimum_(hlo.convert(pending.count, INT64), LARGEST)
-            outputs = [padder.live(hlo.convert(count, INT32))]
+            outputs = [padder.make(hlo.convert(count, INT32))]
             results = [Result(pending.name, INT32, (), size=pending.name)]
         operation = builder.finish([x.tensor for x in outputs])
     padded = Signature(tuple(padder.arguments), tuple(results), (), tuple(builder.constraints), checks)
@@ -197,7 +197,7 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
     ]
     for name, count in padder.counts.items():
         results.append(Result(name, INT32, (), size=name))
-        outputs.append(padder.live(hlo.convert(count, INT32)))
+        outputs.append(padder.make(hlo.convert(count, INT32)))
     outputs += flags
     return results
 

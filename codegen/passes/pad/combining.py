@@ -74,7 +74,7 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     else:
         tensors = hlo.reduce([x.tensor for x in values], [x.tensor for x in inits], axes, body)
     dims = [values[0].dims[axis] for axis in kept]
-    return [padder.live(tensor, dims) for tensor in tensors]
+    return [padder.make(tensor, dims) for tensor in tensors]
 
 
 def _reduced(monoid: str, fact: Fact | None, init: Fact, dtype: DType) -> Fact | None:
@@ -205,11 +205,10 @@ def sort(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
         tensors = hlo.sort([x.tensor for x in values], axis, compare, stable=stable or len(values) > 1)
     else:
         padder.note("key", dim, "padding last")
-        shape = values[0].shape
-        behind = hlo.not_(hlo.broadcast_in_dim(padder.mask(dim, shape[axis]), shape, (axis,)))
+        behind = hlo.not_(padder.box(values[0], [axis]))
         keys = [hlo.convert(behind, INT32), *[x.tensor for x in values]]
         tensors = hlo.sort(keys, axis, keyed, stable=stable)[1:]
-    return [padder.live(tensor, x.dims) for tensor, x in zip(tensors, values, strict=True)]
+    return [padder.make(tensor, x.dims) for tensor, x in zip(tensors, values, strict=True)]
 
 
 # Floats in order with NaN last: as the builder writes it, and JAX's total order, in which all NaN are one and 0 is -0.
@@ -266,7 +265,7 @@ def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list
         padder.refuse(f"{k} elements are wanted of at most {x.shape[axis]}", x.dims[axis])
     shape = (*x.shape[:axis], k)
     tensors = padder.builder.again(operation, [x.tensor], [(shape, x.dtype), (shape, INT32)])
-    return [padder.live(tensor, (*x.dims[:axis], k)) for tensor in tensors]
+    return [padder.make(tensor, (*x.dims[:axis], k)) for tensor in tensors]
 
 
 # ---- factorizations and triangular solves, by what completes a matrix in its padding ---------------------------------
@@ -296,7 +295,7 @@ def _with_identity(padder: Padder, a: Live) -> Live:
     eye = hlo.convert(hlo.compare("EQ", row, column), a.dtype)
     spread = hlo.broadcast_in_dim(eye, a.shape, (rows, columns))
     tensor = hlo.select(padder.box(a, [rows, columns]), a.tensor, spread)
-    return padder.live(tensor, a.dims)
+    return padder.make(tensor, a.dims)
 
 
 def _with_zeros(padder: Padder, a: Live) -> Live:
@@ -319,7 +318,7 @@ def cholesky(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     """The factor of the completed matrix."""
     a = _with_identity(padder, operands[0])
     tensor = padder.builder.op(operation.name, [a.tensor], a.shape, a.dtype, attributes_of_op(operation))
-    return [padder.live(tensor, a.dims)]
+    return [padder.make(tensor, a.dims)]
 
 
 @pads("stablehlo.triangular_solve")
@@ -345,7 +344,7 @@ def lu_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[L
     a = operands[0]
     a = _with_identity(padder, a) if a.dims[-1] == a.dims[-2] else _with_zeros(padder, a)
     factors, order = (lu if padder.implements(operation) == "lu" else lu_factor)(a.tensor)
-    return [padder.live(factors, a.dims), padder.live(order, _shorter(a))]
+    return [padder.make(factors, a.dims), padder.make(order, _shorter(a))]
 
 
 @pads("householder_qr", "pivoted_qr")
@@ -354,15 +353,15 @@ def qr(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Li
     a = _with_zeros(padder, operands[0])
     pivoted = padder.implements(operation) == "pivoted_qr"
     packed, taus, *order = (hlo.pivoted_qr if pivoted else hlo.householder_qr)(a.tensor)
-    results = [padder.live(packed, a.dims), padder.live(taus, _shorter(a))]
-    return [*results, *[padder.live(x, [*a.dims[:-2], a.dims[-1]]) for x in order]]
+    results = [padder.make(packed, a.dims), padder.make(taus, _shorter(a))]
+    return [*results, *[padder.make(x, [*a.dims[:-2], a.dims[-1]]) for x in order]]
 
 
 @pads("householder_product")
 def householder_product(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Reflections with `tau` 0 are the identity."""
     a, taus = _with_zeros(padder, operands[0]), padder.zeros(operands[1], [operands[1].ndim - 1])
-    return [padder.live(hlo.householder_product(a.tensor, taus.tensor), a.dims)]
+    return [padder.make(hlo.householder_product(a.tensor, taus.tensor), a.dims)]
 
 
 @pads("eigh")
@@ -381,14 +380,14 @@ def eigh(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
         outside = hlo.and_(matrices.on_diagonal(a.tensor), outside)
         filled = hlo.select(outside, matrices.over_batch(hlo.convert(high, a.dtype), a.tensor), a.tensor)
     vectors, values = hlo.eigh(filled)
-    return [padder.live(vectors, a.dims), padder.live(values, a.dims[:-1])]
+    return [padder.make(vectors, a.dims), padder.make(values, a.dims[:-1])]
 
 
 @pads("singular_values")
 def singular_values(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The padding's are 0, the least."""
     a = _with_zeros(padder, operands[0])
-    return [padder.live(hlo.singular_values(a.tensor), _shorter(a))]
+    return [padder.make(hlo.singular_values(a.tensor), _shorter(a))]
 
 
 @pads("svd", "svd_complete")
@@ -399,14 +398,14 @@ def svd(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[L
     if not _pads_matrix(a):
         rows, columns = (a.dims[axis] if complete else dims[-1] for axis in (-2, -1))
         shapes = [*a.dims[:-1], rows], dims, [*dims[:-1], columns, a.dims[-1]]
-        return [padder.live(x, own) for x, own in zip(hlo.svd(a.tensor, complete=complete), shapes, strict=True)]
+        return [padder.make(x, own) for x, own in zip(hlo.svd(a.tensor, complete=complete), shapes, strict=True)]
     left, values, right = hlo.svd(a.tensor)
     lefts, rights = (
-        _orthonormal(padder, padder.live(vectors, [*a.dims[:-2], a.dims[axis], dims[-1]]), complete=complete)
+        _orthonormal(padder, padder.make(vectors, [*a.dims[:-2], a.dims[axis], dims[-1]]), complete=complete)
         for vectors, axis in ((left, -2), (matrices.adjoint(right), -1))
     )
-    turned = padder.live(matrices.adjoint(rights.tensor), [*rights.dims[:-2], rights.dims[-1], rights.dims[-2]])
-    return [lefts, padder.live(values, dims), turned]
+    turned = padder.make(matrices.adjoint(rights.tensor), [*rights.dims[:-2], rights.dims[-1], rights.dims[-2]])
+    return [lefts, padder.make(values, dims), turned]
 
 
 def _orthonormal(padder: Padder, x: Live, *, complete: bool) -> Live:
@@ -419,7 +418,7 @@ def _orthonormal(padder: Padder, x: Live, *, complete: bool) -> Live:
     one = matrices.number(signed, 1)
     signs = hlo.select(hlo.compare("LT", signed, 0), hlo.negate(one), one)
     turned = hlo.multiply(unitary, matrices.spread(hlo.convert(signs, x.dtype), unitary, -2))
-    return padder.live(turned, [*x.dims[:-1], x.dims[-2]] if complete else x.dims)
+    return padder.make(turned, [*x.dims[:-1], x.dims[-2]] if complete else x.dims)
 
 
 @pads("eig", "schur")
@@ -429,6 +428,6 @@ def spectral(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     if _pads_matrix(a):
         padder.refuse(f"the order in which {name} finds eigenvalues depends on the padding", *a.dims[-2:])
     if name == "schur":
-        return [padder.live(x, a.dims) for x in hlo.schur(a.tensor)]
+        return [padder.make(x, a.dims) for x in hlo.schur(a.tensor)]
     values, vectors = hlo.eig(a.tensor)
-    return [padder.live(values, a.dims[:-1]), padder.live(vectors, a.dims)]
+    return [padder.make(values, a.dims[:-1]), padder.make(vectors, a.dims)]

@@ -72,7 +72,7 @@ def while_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
         tensors[0].value.owner.operation.erase()  # type: ignore[union-attr]
         del padder.actions[actions:]
         # What one carry loses another may lose a turn later: after two attempts nothing is hoped for.
-        known = weaker if attempt < 2 else [padder.live(x.tensor, x.dims) for x in known]
+        known = weaker if attempt < 2 else [padder.make(x.tensor, x.dims) for x in known]
     raise AssertionError("the facts of a loop's carries found no fixpoint")
 
 
@@ -170,7 +170,7 @@ def data_size(padder: Padder, operation: ir.Operation, operands: list[Live]) -> 
         limits.append(padder.bounds[name])
     if not limits:
         raise Pending(name, count)
-    return [padder.live(padder.declare_count(name, count, min(limits)))]
+    return [padder.make(padder.declare_count(name, count, min(limits)))]
 
 
 @pads(TARGET)

@@ -47,16 +47,16 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         value = padder.parse_dim(ir.StringAttr(operation.attributes[VALUE]).value)
         # The roots of a private function are not known here.
         if dimension.roots(value) <= padder.builder.intervals.keys() and padder.builder.exact(value, dtype):
-            return [padder.live(padder.builder.size(value, dtype))]
+            return [padder.make(padder.builder.size(value, dtype))]
     if not first.dims and all(x.tensor.sizes is not None for x in operands):
         found = _on_sizes(operation, name, [x.tensor for x in operands], dtype)
         if found is not None:
             single = found.literal is not None and found.literal.size == 1
-            return [padder.live(found, fact=facts.constant(found.literal.reshape(())) if single else None)]  # type: ignore[union-attr]
+            return [padder.make(found, whole=facts.constant(found.literal.reshape(())) if single else None)]  # type: ignore[union-attr]
     if dtype.kind in "iu" and len(first.dims) == 1 and len(operands) > 1 and type(first.dims[0]) is int:
         found = _on_size_vectors(padder, operation, name, [x.tensor for x in operands], dtype)
         if found is not None:
-            return [padder.live(found)]
+            return [padder.make(found)]
     if len(operands) > 1:
         operands = _aligned(padder, name, operands)
         first = max(operands, key=lambda x: len(x.dims))
@@ -150,7 +150,7 @@ def _bitcast(padder: Padder, operation: ir.Operation, x: Live) -> list[Live]:
         padder.refuse("it splits or joins elements along a padded axis", *[d for d in x.dims if type(d) is not int])
     static = (*x.shape, shape[-1]) if len(shape) > x.ndim else x.shape[:-1]
     tensor = padder.builder.op(operation.name, [x.tensor], static, dtype)  # type: ignore[arg-type]
-    return [padder.live(tensor, dims)]  # type: ignore[arg-type]
+    return [padder.make(tensor, dims)]  # type: ignore[arg-type]
 
 
 @pads("stablehlo.constant")
@@ -166,12 +166,12 @@ def constant(padder: Padder, operation: ir.Operation, operands: list[Live]) -> l
     else:
         tensor = padder.builder.op(operation.name, [], static, dtype, attributes_of_op(operation))
     if value is None:
-        return [padder.live(tensor)]
+        return [padder.make(tensor)]
     if value.ndim == 0 or value.size == 1:
         padder.builder.splats[tensor.uid] = value.reshape(())
-        return [padder.live(tensor, fact=facts.constant(value.reshape(())))]
+        return [padder.make(tensor, whole=facts.constant(value.reshape(())))]
     finite = value.dtype.kind in "biu" or bool(np.isfinite(value).all())
-    return [padder.live(tensor, fact=facts.FINITE if finite else UNKNOWN)]
+    return [padder.make(tensor, whole=facts.FINITE if finite else UNKNOWN)]
 
 
 @pads("stablehlo.optimization_barrier")

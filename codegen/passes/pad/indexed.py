@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
@@ -35,7 +36,7 @@ def _clamped(padder: Padder, value: ir.Value, room: Dim) -> Tensor:
         low, high = padder.interval(start.sizes)[0], padder.interval(room - start.sizes)[0]
         if low is not None and low >= 0 and high is not None and high >= 0:
             return start
-    return hlo.clamp(padder.index_constant(0), start, padder.builder.size(room))
+    return hlo.clamp(0, start, padder.size(room))
 
 
 # ---- slices ----------------------------------------------------------------------------------------------------------
@@ -165,12 +166,9 @@ def _clamp_indices(padder: Padder, places: Tensor, limits: Sequence[Dim], vector
         places = hlo.convert(places, INT64)
         dtype = INT64
     bounds = hlo.convert(top, dtype)
-    zero = builder.constant(np.zeros((), dtype))
-    shape = places.dims
     if len(limits) == 1:
-        return hlo.clamp(zero, places, hlo.reshape(bounds, ()))
-    spread = hlo.broadcast_in_dim(bounds, shape, (vector_dim,))
-    return hlo.minimum_(hlo.maximum_(places, hlo.broadcast_in_dim(zero, shape, ())), spread)
+        return hlo.clamp(0, places, hlo.reshape(bounds, ()))
+    return hlo.minimum_(hlo.maximum_(places, 0), hlo.broadcast_in_dim(bounds, places.dims, (vector_dim,)))
 
 
 # ---- scatter ---------------------------------------------------------------------------------------------------------
@@ -227,7 +225,7 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
                     hlo.reshape(_component(places, index_map.index(axis), vector_dim, (1,) * len(batch)), ()), INT64
                 )
                 if axis in index_map
-                else padder.index_constant(0)
+                else padder.size(0)
                 for axis in range(x.ndim)
             ]
             updates = [
@@ -241,8 +239,7 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
         if places.dtype.kind == "u":  # no index is outside of every axis
             places = hlo.convert(places, INT64)
         outside = np.array(np.iinfo(places.dtype).min, places.dtype)  # no part of a window is inside
-        spread = hlo.broadcast_in_dim(drop, places.dims, batch)
-        places = hlo.select(spread, hlo.broadcast_in_dim(padder.builder.constant(outside), places.dims, ()), places)
+        places = hlo.select(hlo.broadcast_in_dim(drop, places.dims, batch), padder.builder.constant(outside), places)
     attributes = dict(attributes_of_op(operation))
     if drop is not None:
         attributes["indices_are_sorted"] = "false"
@@ -260,7 +257,7 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
         padder.note("mask", open_sizes[axis], "what a window does not reach")
         kept = hlo.broadcast_in_dim(padder.mask(open_sizes[axis], x.shape[axis]), x.shape, (axis,))
         tensors = [hlo.select(kept, tensor, other.tensor) for tensor, other in zip(tensors, inputs, strict=True)]
-    return [padder.fit(padder.live(tensor, x.dims), x.dims) for tensor in tensors]
+    return [padder.fit(padder.make(tensor, x.dims), x.dims) for tensor in tensors]
 
 
 def _merged(
@@ -276,7 +273,7 @@ def _merged(
     padder.note("mask", update.dims[axes[0]], "an update with what it covers")
     shape = tuple(padder.bound(size_of[axis]) if axis in windows else 1 for axis in range(x.ndim))
     covered = hlo.reshape(hlo.dynamic_slice(x.tensor, starts, shape), update.shape)
-    return padder.live(hlo.select(padder.box(update, axes), update.tensor, covered), update.dims)
+    return padder.make(hlo.select(padder.box(update, axes), update.tensor, covered), update.dims)
 
 
 def _dropped(
@@ -305,17 +302,11 @@ def _dropped(
         if axis in index_map and size == 1:
             continue  # a single element behind the live ones is written into padding
         padder.note("drop", x.dims[axis], "windows that reach into padding")
-        part = padder.index_constant(0)
+        part = padder.size(0)
         if axis in index_map:
             part = hlo.convert(_component(indices.tensor, index_map.index(axis), vector_dim, shape), INT64)
-        limit = hlo.broadcast_in_dim(padder.builder.size(room), shape, ())
-        found.append(hlo.compare("GT", part, limit))
-    if not found:
-        return None
-    result = found[0]
-    for other in found[1:]:
-        result = hlo.or_(result, other)
-    return result
+        found.append(hlo.compare("GT", part, hlo.full(padder.builder, padder.size(room), shape)))
+    return functools.reduce(hlo.or_, found) if found else None
 
 
 def _component(indices: Tensor, component: int, vector_dim: int, shape: tuple[int, ...]) -> Tensor:

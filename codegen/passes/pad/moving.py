@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor
 from ...builder.shape import product, slice_axes
+from ...builder.types import INT64
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.values import integers
@@ -30,7 +32,7 @@ def get_dimension_size(padder: Padder, operation: ir.Operation, operands: list[L
     """The live size, known as an expression."""
     dim = operands[0].dims[integer(operation, "dimension")]
     dtype = padder.type_of(operation.results[0])[1]
-    return [padder.live(padder.builder.size(dim, dtype))]
+    return [padder.make(padder.builder.size(dim, dtype))]
 
 
 @pads("stablehlo.iota", "stablehlo.dynamic_iota")
@@ -39,7 +41,7 @@ def iota(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
     shape, dtype = padder.type_of(operation.results[0])
     dims = result_dims(padder, shape, operands[0] if operands else None)
     axis = integer(operation, "iota_dimension")
-    return [padder.live(hlo.iota(padder.builder, padder.static_shape(dims), axis, dtype), dims, facts.FINITE)]
+    return [padder.make(hlo.iota(padder.builder, padder.static_shape(dims), axis, dtype), dims, whole=facts.FINITE)]
 
 
 def result_dims(padder: Padder, shape: Sequence[int | None], operand: Live | None) -> Dims:
@@ -65,7 +67,7 @@ def broadcast_in_dim(padder: Padder, operation: ir.Operation, operands: list[Liv
     exact = sizes is not None and not isinstance(sizes, tuple) and padder.builder.exact(sizes, x.dtype)
     if exact and type(length) is int and length <= 16:
         vector = padder.builder.size_vector([sizes] * length, x.dtype)  # type: ignore[list-item]
-        return [padder.live(vector, fact=x.whole)]
+        return [padder.make(vector, whole=x.whole)]
     for axis, place in enumerate(places):
         if x.dims[axis] != 1:
             dims[place] = padder.equate(dims[place], x.dims[axis], "broadcast")
@@ -95,11 +97,11 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         own = [x.tensor.sizes for x in operands]
         sizes: Any = [dim for part in own for dim in (part if isinstance(part, tuple) else (part,))]
         if len(sizes) <= 64 and padder.builder.exact(tuple(sizes), first.dtype):
-            return [padder.live(padder.builder.size_vector(sizes, first.dtype))]
+            return [padder.make(padder.builder.size_vector(sizes, first.dtype))]
     if first.ndim == 2 and axis == 0 and all(x.tensor.uid in padder.tables for x in operands):
         rows = hlo.concatenate([x.tensor for x in operands], 0)
         padder.tables[rows.uid] = tuple(dim for x in operands for dim in padder.tables[x.tensor.uid])
-        return [padder.live(rows)]
+        return [padder.make(rows)]
     common = first.dims
     for x in operands[1:]:
         pairs = enumerate(zip(common, x.dims, strict=True))
@@ -121,9 +123,9 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     fill, filler = _filling(known[axis], first.dtype)
     tensor = padder.resize(parts[0], axis, room, fill).tensor
     offset: Dim = parts[0].dims[axis]
-    zeros = [padder.index_constant(0)] * first.ndim
+    zeros = [padder.size(0)] * first.ndim
     for x in parts[1:]:
-        tensor = hlo.dynamic_update_slice(tensor, x.tensor, put(zeros, axis, padder.builder.size(padder.dim(offset))))
+        tensor = hlo.dynamic_update_slice(tensor, x.tensor, put(zeros, axis, padder.size(offset)))
         offset = offset + x.dims[axis]
     joined = padder.make(tensor, dims, [facts.join(fact, filler) for fact in known], facts.join(whole, filler))
     return [padder.fit(joined, joined.dims)]
@@ -171,7 +173,8 @@ def reshaped(padder: Padder, x: Live, dims: Sequence[Dim]) -> Live:
     """`x` with its live elements, in row-major order, in an array of live shape `dims`."""
     dims = tuple(map(padder.dim, dims))
     if 0 in x.dims or 0 in dims:  # nothing is in it, which says nothing of the other sizes
-        return padder.live(hlo.broadcast_in_dim(padder.constant(0, x.dtype), padder.static_shape(dims), ()), dims)
+        zero = padder.builder.constant(0, x.dtype)
+        return padder.make(hlo.full(padder.builder, zero, padder.static_shape(dims)), dims)
     groups = _groups(padder, x.dims, dims)
     result = x
     done: list[Dim] = []
@@ -241,7 +244,7 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
     padder.note("compact", product(new), f"[{', '.join(map(str, old))}] to [{', '.join(map(str, new))}]")
     flat = hlo.reshape(x.tensor, (*x.shape[:start], math.prod(x.shape[start:stop]), *x.shape[stop:]))
     if math.prod(flat.dims) == 0 or math.prod(kept) == 0:
-        tensor = hlo.broadcast_in_dim(padder.constant(0, x.dtype), kept, ())
+        tensor = hlo.full(padder.builder, padder.builder.constant(0, x.dtype), kept)
     else:
         tensor = hlo.take(flat, _places(padder, new, shape, old, x.shape[start:stop]), start)
     known = [*x.pads[:start], *[None] * len(new), *x.pads[stop:]]
@@ -250,28 +253,22 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
 
 def _places(padder: Padder, new: Dims, shape: tuple[int, ...], old: Dims, old_shape: tuple[int, ...]) -> Tensor:
     """The place in the old static shape, flattened, of the element at each place of the new one."""
-    builder = padder.builder
-    flat: Tensor | None = None
+    nothing = hlo.full(padder.builder, padder.size(0), shape)
     stride: Dim = 1
+    parts = []
     for axis in reversed(range(len(new))):
-        index = hlo.iota(builder, shape, axis, np.dtype(np.int64))
-        part = hlo.multiply(index, hlo.broadcast_in_dim(builder.size(padder.dim(stride)), shape, ()))
-        flat = part if flat is None else hlo.add(flat, part)
+        parts.append(hlo.multiply(hlo.iota(padder.builder, shape, axis, INT64), padder.size(stride)))
         stride = stride * new[axis]
-    if flat is None:
-        flat = padder.index_constant(0)
-    result: Tensor | None = None
-    weight = 1
+    flat = functools.reduce(hlo.add, parts or [nothing])
+    parts, weight = [], 1
     for axis in reversed(range(len(old))):
         # Sizes of 0 divide nothing: there is no live element then.
-        size = hlo.broadcast_in_dim(builder.size(padder.dim(maximum(old[axis], 1))), shape, ())
+        size = padder.size(maximum(old[axis], 1))
         index = hlo.remainder(flat, size) if axis else flat
         flat = hlo.divide(flat, size)
-        part = hlo.multiply(index, hlo.broadcast_in_dim(padder.index_constant(weight), shape, ()))
-        result = part if result is None else hlo.add(result, part)
+        parts.append(hlo.multiply(index, weight))
         weight *= old_shape[axis]
-    result = result if result is not None else hlo.broadcast_in_dim(padder.index_constant(0), shape, ())
-    return hlo.clamp(padder.index_constant(0), result, padder.index_constant(max(weight - 1, 0)))
+    return hlo.clamp(0, functools.reduce(hlo.add, parts or [nothing]), max(weight - 1, 0))
 
 
 # ---- slices and pads: elements taken from, or put among, the live ones along an axis ---------------------------------
@@ -337,7 +334,7 @@ def _cut(padder: Padder, x: Live, starts: Tensor, lengths: Dims) -> Live:
     for axis, length in enumerate(lengths):
         room = padder.dim(x.dims[axis] - length)
         start = hlo.convert(hlo.reshape(hlo.slice(starts, [axis], [axis + 1]), ()), np.int64)
-        places.append(hlo.clamp(padder.index_constant(0), start, padder.builder.size(room)))
+        places.append(hlo.clamp(0, start, padder.size(room)))
         padder.note("clamp", padder.dim(x.dims[axis]), "start of a slice")
         x = padder.roomy(x, axis, room, padder.bound(length))
     tensor = hlo.dynamic_slice(x.tensor, places, padder.static_shape(lengths))
@@ -349,12 +346,8 @@ def _strided(padder: Padder, x: Live, axis: int, start: Dim, limit: Dim, stride:
     """A slice whose stride is a size of the program: by index."""
     length = padder.dim((limit - start + stride - 1) // stride)
     size = padder.bound(length)
-    builder = padder.builder
-    places = hlo.multiply(
-        hlo.iota(builder, (size,), 0, np.dtype(np.int64)), hlo.broadcast_in_dim(builder.size(stride), (size,), ())
-    )
-    places = hlo.add(places, hlo.broadcast_in_dim(builder.size(start), (size,), ()))
-    places = hlo.clamp(padder.index_constant(0), places, padder.index_constant(max(x.shape[axis] - 1, 0)))
+    steps = hlo.multiply(hlo.iota(padder.builder, (size,), 0, INT64), padder.size(stride))
+    places = hlo.clamp(0, hlo.add(steps, padder.size(start)), max(x.shape[axis] - 1, 0))
     tensor = hlo.take(x.tensor, places, axis)
     return padder.make(tensor, put(x.dims, axis, length), put(x.pads, axis, None), x.whole)
 
@@ -384,9 +377,9 @@ def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: in
     if type(start) is int:
         tensor = slice_axes(grown.tensor, {axis: (start, size, 1)})
     else:
-        zero = padder.index_constant(0)
-        begin = hlo.clamp(zero, padder.builder.size(start), padder.index_constant(padder.interval(start)[1] or 0))
-        tensor = hlo.dynamic_slice(grown.tensor, put([zero] * x.ndim, axis, begin), put(x.shape, axis, size))
+        begin = hlo.clamp(0, padder.size(start), padder.interval(start)[1] or 0)
+        starts = put([padder.size(0)] * x.ndim, axis, begin)
+        tensor = hlo.dynamic_slice(grown.tensor, starts, put(x.shape, axis, size))
     # What follows the live part is padding only if the window reaches to the end of the live elements.
     if padder.dim(start + length) == x.dims[axis]:
         tail = facts.join(x.pad(axis), facts.constant(0, x.dtype)) if grown is not x else x.pad(axis)
@@ -459,8 +452,8 @@ def pad_axis(padder: Padder, x: Live, axis: int, value: Live, low: Dim, high: Di
         room = max(most, 0) + spread + max(-least, 0)
         room += max(size - spread, 0)
         buffer = hlo.broadcast_in_dim(value.tensor, put(x.shape, axis, room), ())
-        zeros = [padder.index_constant(0)] * x.ndim
-        shift, cut = (padder.builder.size(padder.dim(maximum(each, 0))) for each in (low, -low))
+        zeros = [padder.size(0)] * x.ndim
+        shift, cut = (padder.size(maximum(each, 0)) for each in (low, -low))
         tensor = hlo.dynamic_update_slice(buffer, padded(x.tensor, 0, 0, gap), put(zeros, axis, shift))
         if least < 0:
             tensor = hlo.dynamic_slice(tensor, put(zeros, axis, cut), put(x.shape, axis, min(size, room)))

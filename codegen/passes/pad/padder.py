@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -35,11 +36,11 @@ from ...errors import PaddingError
 from ...ir.bindings import ir
 from ...ir.functions import IMPLEMENTS
 from ...ir.refused import Refused
-from ...ir.values import ancestors, attributes_of, location_text, numpy_dtype, symbol_of
+from ...ir.values import ancestors, attributes_of, dtype_of, location_text, shape_of, symbol_of
 from ...signature import LIVE, Argument, Signature
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Action, Dims, Interval, KnownSizes, Live, LiveBuilder, asked
+from .live import Action, Dims, Interval, KnownSizes, Live, LiveBuilder, asked, put
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
@@ -98,7 +99,7 @@ class Padder:
     loops: dict[ir.Operation, Loop] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._functions = {
+        self.functions = {
             symbol_of(op.operation): op.operation
             for op in self.source.body.operations
             if op.operation.name == "func.func"
@@ -152,17 +153,11 @@ class Padder:
             low, high = self.interval(result)
             return low if low is not None and low == high else result
 
-        def least(a: Dim, b: Dim) -> Dim:
+        def chosen(undecided: Callable[[Dim, Dim], Dim], a: Dim, b: Dim) -> Dim:
             low, high = self.interval(a - b)
-            return (
-                a if high is not None and high <= 0 else b if low is not None and low >= 0 else dimension.minimum(a, b)
-            )
-
-        def greatest(a: Dim, b: Dim) -> Dim:
-            low, high = self.interval(a - b)
-            return (
-                b if high is not None and high <= 0 else a if low is not None and low >= 0 else dimension.maximum(a, b)
-            )
+            if (high is None or high > 0) and (low is None or low < 0):
+                return undecided(a, b)
+            return a if (undecided is dimension.minimum) == (high is not None and high <= 0) else b
 
         try:
             return only(
@@ -171,8 +166,8 @@ class Padder:
                     lambda name: only(dimension.symbol(name, signed=name in self._signed)),
                     floordiv=lambda a, b: only(a // b),
                     mod=lambda a, b: only(a % b),
-                    minimum=least,
-                    maximum=greatest,
+                    minimum=partial(chosen, dimension.minimum),
+                    maximum=partial(chosen, dimension.maximum),
                 )
             )
         except ZeroDivisionError:  # never computed, then
@@ -249,13 +244,13 @@ class Padder:
     def declare_count(self, name: str, count: Tensor, limit: int) -> Tensor:
         """A size from data, known from here on; in the function itself it becomes a result."""
         builder = self.builder
-        least = hlo.clamp(self.index_constant(0), hlo.convert(count, INT64), self.index_constant(limit))
+        least = hlo.clamp(0, hlo.convert(count, INT64), limit)
         builder.intervals[name] = (0, limit)
         self.refresh()
         builder.add_root(SizeSource(name, least, None, data=True))
         if name in self._count_names:
             self.counts[name] = hlo.convert(count, INT64)
-        return builder.size(self.dim(dimension.symbol(name)))
+        return self.size(dimension.symbol(name))
 
     def parse_dim(self, text: str) -> Dim:
         """A dimension from its text."""
@@ -309,39 +304,35 @@ class Padder:
 
     def type_of(self, value: ir.Value) -> tuple[tuple[int | None, ...], DType]:
         """Shape (None where `?`) and dtype of a source value."""
-        return self.parse_type(value.type)
-
-    def parse_type(self, type_: ir.Type) -> tuple[tuple[int | None, ...], DType]:
-        """Shape (None where `?`) and dtype of a tensor type."""
-        found = self._types.get(type_)
+        found = self._types.get(value.type)
         if found is None:
-            tensor = ir.RankedTensorType(type_)
-            shape = tuple(None if tensor.is_dynamic_dim(i) else tensor.get_dim_size(i) for i in range(tensor.rank))
-            found = self._types[type_] = (shape, numpy_dtype(tensor.element_type))
+            found = self._types[value.type] = shape_of(value), dtype_of(value)
         return found
 
-    def live(self, tensor: Tensor, dims: Sequence[Dim] | None = None, fact: Fact | None = None) -> Live:
-        """A value of which nothing but `fact` is known, everywhere."""
-        whole = facts.anything(tensor.dtype) if fact is None else fact
-        if dims is None:
-            return Live(tensor, tensor.dims, (None,) * tensor.ndim, whole)
-        live = self.written(dims)
-        return Live(tensor, live, tuple([None if type(dim) is int else whole for dim in live]), whole)
+    def make(
+        self,
+        tensor: Tensor,
+        dims: Sequence[Dim] | None = None,
+        pads: Sequence[Fact | None] = (),
+        whole: Fact | None = None,
+    ) -> Live:
+        """A value.
 
-    def make(self, tensor: Tensor, dims: Sequence[Dim], pads: Sequence[Fact | None], whole: Fact | None = None) -> Live:
-        """A value with a fact per axis (those of axes without padding are dropped)."""
+        Args:
+            tensor: its handle.
+            dims: live sizes; those of the handle where nothing is padded.
+            pads: a fact for each axis (those of axes without padding are dropped); `whole` where there is none.
+            whole: what is known of all elements; nothing, if it is not given.
+        """
         whole = facts.anything(tensor.dtype) if whole is None else whole
-        live = self.written(dims)
-        kept = [None if type(d) is int else whole if f is None else f for d, f in zip(live, pads, strict=True)]
-        return Live(tensor, live, tuple(kept), whole)
+        live = tensor.dims if dims is None else self.written(dims)
+        pairs = zip(live, pads or [None] * len(live), strict=True)
+        known = [None if type(dim) is int else whole if fact is None else fact for dim, fact in pairs]
+        return Live(tensor, live, tuple(known), whole)
 
-    def constant(self, value: Any, dtype: DType) -> Tensor:
-        """A constant of the static module."""
-        return self.builder.constant(np.asarray(value, dtype))
-
-    def index_constant(self, value: int) -> Tensor:
-        """An int64 scalar."""
-        return self.builder.constant(np.asarray(value, np.int64))
+    def size(self, dim: Dim) -> Tensor:
+        """A live size as an int64 scalar of the module."""
+        return self.builder.size(self.dim(dim))
 
     # ---- masks ------------------------------------------------------------------------------------------------------
 
@@ -353,8 +344,7 @@ class Padder:
             builder, names = self.builder, dimension.roots(dim)
             narrow = INT32 if size < 2**31 else INT64
             with builder.at_sizes(names):
-                limit = hlo.broadcast_in_dim(builder.size(dim, narrow), (size,), ())
-                found = hlo.compare("LT", hlo.iota(builder, (size,), 0, narrow), limit)
+                found = hlo.compare("LT", hlo.iota(builder, (size,), 0, narrow), builder.size(dim, narrow))
             if not any(builder.roots[name].data for name in names):  # then it is seen from everywhere
                 self._masks[dim, size] = found
         return found
@@ -391,14 +381,10 @@ class Padder:
             self.asked(x, axis, shown if axis in missing else None)
         if not missing:
             return x
-        other = value if isinstance(value, Tensor) else self.constant(value, x.dtype)
-        tensor = hlo.select(self.box(x, missing), x.tensor, hlo.broadcast_in_dim(other, x.shape, ()))
-        pads = [
-            None if fact is None else target if axis in missing else facts.join(fact, target)
-            for axis, fact in enumerate(x.pads)
-        ]
-        whole = facts.join(x.whole, target)
-        return Live(tensor, x.dims, tuple(pads), whole)
+        other = value if isinstance(value, Tensor) else self.builder.constant(value, x.dtype)
+        tensor = hlo.select(self.box(x, missing), x.tensor, other)
+        known = [target if axis in missing else fact for axis, fact in enumerate(x.also(target))]
+        return Live(tensor, x.dims, tuple(known), facts.join(x.whole, target))
 
     def zeros(self, x: Live, axes: Sequence[int]) -> Live:
         """`x` with 0, of either sign, in its padding along `axes`."""
@@ -418,15 +404,13 @@ class Padder:
         old = x.shape[axis]
         if old == size:
             return x
-        low = [0] * x.ndim
-        high = [size - old if i == axis else 0 for i in range(x.ndim)]
+        zeros = (0,) * x.ndim
         value = np.zeros((), x.dtype) if fill is None else np.asarray(fill, x.dtype)
-        tensor = hlo.pad(x.tensor, self.builder.constant(value), low, high)
+        tensor = hlo.pad(x.tensor, self.builder.constant(value), zeros, put(zeros, axis, size - old))
         if size < old:
             return Live(tensor, x.dims, x.pads, x.whole)
         new = facts.constant(value)
-        pads = [None if f is None else facts.join(f, new) for f in x.pads]
-        return Live(tensor, x.dims, tuple(pads), facts.join(x.whole, new))
+        return Live(tensor, x.dims, tuple(x.also(new)), facts.join(x.whole, new))
 
     def roomy(self, x: Live, axis: int, last: Dim, size: int) -> Live:
         """`x` so long that `size` elements fit at every start up to `last`: the op itself moves none, then."""
@@ -488,16 +472,12 @@ class Padder:
 
     def call(self, symbol: str, arguments: Sequence[Live]) -> list[Live]:
         """Walks the body of a function."""
-        return self.block(self._functions[symbol].regions[0].blocks[0], arguments)
+        return self.block(self.functions[symbol].regions[0].blocks[0], arguments)
 
     def implements(self, call: ir.Operation) -> str:
         """What the private function that is called implements; "" where nothing says so."""
-        attributes = attributes_of(self.function(ir.FlatSymbolRefAttr(call.attributes["callee"]).value).attributes)
+        attributes = attributes_of(self.functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value].attributes)
         return ir.StringAttr(attributes[IMPLEMENTS]).value if IMPLEMENTS in attributes else ""
-
-    def function(self, symbol: str) -> ir.Operation:
-        """A function of the source module."""
-        return self._functions[symbol]
 
     def region(self, block: ir.Block, arguments: Sequence[Live]) -> Callable[..., list[Tensor]]:
         """A region's body for the builder, from handles to handles; `arguments` say what is known of each."""
@@ -522,13 +502,12 @@ class Padder:
     # ---- ops that do not see padding --------------------------------------------------------------------------------
 
     def unpadded(self, operation: ir.Operation, operands: Sequence[Live], what: str) -> list[Live]:
-        """An op without a rule, which is fine where nothing is padded; `what` it is for the refusal."""
+        """An op without a rule, which is fine where nothing is padded; `what` it is for the refusal.
+
+        Its regions use nothing from outside.
+        """
         open_ = [x.dims[axis] for x in operands for axis in x.padded]
         if open_ or any(None in self.type_of(result)[0] for result in operation.results):
             self.refuse(f"there is no rule for {what}", *open_)
-        return self.static(operation, operands)
-
-    def static(self, operation: ir.Operation, operands: Sequence[Live]) -> list[Live]:
-        """The op as it is, on operands without padding; its regions use nothing from outside."""
         types: list[Any] = [self.type_of(result) for result in operation.results]
-        return [self.live(tensor) for tensor in self.builder.again(operation, [x.tensor for x in operands], types)]
+        return [self.make(tensor) for tensor in self.builder.again(operation, [x.tensor for x in operands], types)]
