@@ -1,6 +1,6 @@
 """What follows a loop and depends on it.
 
-In: a loop and its stacks, and what `plan.py` finds of the ops behind it. Out: where each value has the steps, the
+In: a loop and its stacks, and what is found of the ops behind it. Out: where each value has the steps, the
 reductions over them, and for values that are needed whole, why.
 """
 

@@ -74,38 +74,26 @@ class SquaredDeviations(Accumulation):
         places = ops.convert(progress.before(self.lifted), x)
         before = stablehlo.multiply(places, ops.scalar(count // static_shape(x)[self.lifted.axis], x))
         total = stablehlo.add(before, number)
-        if count == 1:
-            return self._one(carries, ops.reshape(x, shape), total)
-        own = stablehlo.divide(_sum(x, self.op), ops.broadcast_in_dim(number, shape))
-        rest = stablehlo.subtract(x, _along(own, x, self.op))
-        own_squares = _sum(stablehlo.multiply(rest, rest), self.op)
-        delta = self._from(mean, own)
+        own = _sum(x, self.op)
+        if count > 1:
+            own = stablehlo.divide(own, ops.broadcast_in_dim(number, shape))
+            rest = stablehlo.subtract(x, _along(own, x, self.op))
+            squares = add_to_sum(squares, _sum(stablehlo.multiply(rest, rest), self.op))
+        delta = own
+        for part in mean:
+            delta = stablehlo.subtract(delta, part)
         share = ops.broadcast_in_dim(stablehlo.divide(number, total), shape)
         weight = ops.broadcast_in_dim(stablehlo.divide(stablehlo.multiply(before, number), total), shape)
         between = stablehlo.multiply(stablehlo.multiply(delta, weight), delta)  # 0, not NaN, where weight is 0
-        merged = add_to_sum(add_to_sum(squares, own_squares), between)
         finite = _sum(ops.convert(stablehlo.not_(stablehlo.is_finite(x)), x), self.op)
         seen = ops.compare("GT", finite, ops.filled(finite, 0))
-        return [*add_to_sum(mean, stablehlo.multiply(delta, share)), *merged, stablehlo.or_(odd, seen)]
-
-    def _one(self, carries: Sequence[ir.Value], x: ir.Value, total: ir.Value) -> list[ir.Value]:
-        """One more element for each result (Welford 1962)."""
-        mean, squares, odd = self._parts(carries)
-        delta = self._from(mean, x)
-        mean = add_to_sum(mean, stablehlo.divide(delta, ops.broadcast_in_dim(total, static_shape(x))))
-        squares = add_to_sum(squares, stablehlo.multiply(delta, self._from(mean, x)))
-        return [*mean, *squares, stablehlo.or_(odd, stablehlo.not_(stablehlo.is_finite(x)))]
+        mean = add_to_sum(mean, stablehlo.multiply(delta, share))
+        return [*mean, *add_to_sum(squares, between), stablehlo.or_(odd, seen)]
 
     def _parts(self, carries: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value], ir.Value]:
         """The carries of the mean, those of the sum of squares, and whether an element was infinite or NaN."""
         *sums, odd = carries
         return sums[: len(sums) // 2], sums[len(sums) // 2 :], odd
-
-    def _from(self, mean: Sequence[ir.Value], x: ir.Value) -> ir.Value:
-        """The difference of a value from the mean."""
-        for part in mean:
-            x = stablehlo.subtract(x, part)
-        return x
 
     def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
         """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""

@@ -16,11 +16,8 @@ import pytest
 from jax import lax
 
 from hlograph import Program
-from hlograph.codegen import passes
 from hlograph.codegen.ir.values import walk
 from hlograph.codegen.passes.registry import exact
-from hlograph.codegen.passes.sink_reductions import two_passes
-from hlograph.errors import PassError
 from hlograph.passes import Report
 
 STEPS = 6
@@ -153,6 +150,12 @@ SUNK: dict[str, Callable[[Any, Any], Any]] = {
     "a sine in several sums": lambda h, d: (
         lambda y: (jnp.sin(y).sum(0), y.var(0), jax.nn.logsumexp(y, axis=0), y.sum())
     )(lax.scan(lambda h, _: ((g := jnp.sin(h)), g), h, None, length=STEPS)[1]),
+    "integers that wrap around": lambda h, d: (
+        lax.scan(lambda c, _: (c * 3 + 1, c), jnp.int32(7), None, length=40)[1].sum() + 0 * h.sum()
+    ),
+    "one step": lambda h, d: (lambda y: (y.var(0), jax.nn.logsumexp(y, axis=0)))(stacked(h, 1)),
+    "in functions that are called": lambda h, d: (lambda f: f(h) + f(2 * h))(jax.jit(lambda h: stacked(h).sum(0))),
+    "two forms of one variance": lambda h, d: (lambda y: (variance_spread_first(y), y.var(0)))(stacked(h)),
     "two stacks": lambda h, d: (lambda a, b: ((a - b).sum(0), (a * b).max(), b.min(0)))(
         *lax.scan(lambda h, x: ((g := jnp.tanh(h + x)), (g, g * x)), h, d)[1]
     ),
@@ -227,21 +230,6 @@ def test_without_reassociation_what_rounds_stays(name):
     assert not report.rewritten
     assert "reassociate=false is asked for" in report.text
     assert after.text == before.text
-
-
-def test_inner_axes_leave_a_thinner_stack():
-    before = lowered(lambda h, d: jnp.log((stacked(h) * d).sum((1, 2)) ** 2), STATE, DATA)
-    after, _ = sunk(before)
-    assert (STEPS,) in carried(after)
-    assert (STEPS, 2, 3) not in carried(after)
-    compare(before, after, STATE, DATA)
-
-
-def test_integers_that_wrap_around():
-    before = lowered(lambda h: lax.scan(lambda c, _: (c * 3 + 1, c), h, None, length=40)[1].sum(), np.int32(7))
-    after, report = sunk(before, keeps_bits=True)
-    assert report.rewritten
-    compare(before, after, np.int32(7), exact=True)
 
 
 STAYS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
@@ -333,20 +321,6 @@ def test_a_mean_that_overflows(name):
     assert np.isinf(np.asarray(after.interpret(xs)[0])[0]).all()
 
 
-@pytest.mark.parametrize("name", ["one spread before, one after", "both spread"])
-def test_two_forms_of_one_variance(name):
-    """Both go, with one sum for both means."""
-
-    def function(h: Any) -> Any:
-        y = stacked(h)
-        return variance_spread_first(y), variance_spread_first(y) if name == "both spread" else y.var(0)
-
-    before = lowered(function, STATE)
-    after, report = sunk(before)
-    assert stacks(after) == 0, report.text
-    compare(before, after, STATE)
-
-
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
@@ -372,11 +346,6 @@ def test_a_loop_of_no_steps():
     compare(before, after, STATE)
 
 
-def test_one_step():
-    before = lowered(lambda h: (lambda y: (y.var(0), jax.nn.logsumexp(y, axis=0)))(stacked(h, 1)), STATE)
-    compare(before, sunk(before)[0], STATE)
-
-
 def test_values_with_another_dtype():
     def function(h):
         y = stacked(h)
@@ -388,31 +357,3 @@ def test_values_with_another_dtype():
     runs = [[np.asarray(x) for x in p.compile(optimize="none")(STATE)] for p in (before, after)]
     for a, b, tolerance in zip(*runs, (1e-2, 0, 1e-5), strict=True):
         np.testing.assert_allclose(b, a, rtol=tolerance)
-
-
-def test_loops_in_called_functions():
-    inner = jax.jit(lambda h: stacked(h).sum(0))
-    before = lowered(lambda h: inner(h) + inner(2 * h), STATE)
-    after, _ = sunk(before)
-    assert (STEPS, 2, 3) not in carried(after)
-    compare(before, after, STATE)
-
-
-class Broken(Exception):
-    """Raised in the middle of a pass."""
-
-
-@pytest.mark.parametrize("what", ["raises", "makes an invalid op"])
-def test_a_pass_that_fails_leaves_the_module_untouched(what, monkeypatch):
-    def finish(self: Any, carries: Any) -> Any:
-        if what == "raises":
-            raise Broken
-        return [carries[2]] * len(self.op.results)  # booleans, where numbers are used
-
-    monkeypatch.setattr(two_passes.SquaredDeviations, "finish", finish)
-    module = lowered(lambda h: stacked(h).var(0), STATE).copy_module()
-    before = str(module)
-    with pytest.raises(Broken if what == "raises" else PassError):
-        passes.run(module, "sink_reductions")
-    assert str(module) == before
-    assert module.operation.verify()
