@@ -272,27 +272,16 @@ def opened(builder: Builder, operands: Sequence[Tensor], count: int) -> Iterator
     What is abandoned by an error is erased while the values that it uses are there: a module that goes first leaves it
     with uses of nothing.
     """
-    holder, blocks = _open(builder, operands, count)
-    try:
-        yield holder, blocks
-    except BaseException:
-        holder.erase()
-        raise
-
-
-def _open(builder: Builder, operands: Sequence[Tensor], count: int) -> tuple[ir.Operation, list[ir.Block]]:
     for x in operands:
         x.value  # noqa: B018  they must stand before the op
     holder = ir.Operation.create("builtin.module", regions=1, loc=builder.location)
-    holder.regions[0].blocks.append()
-    operation = ir.Operation.create(
-        "stablehlo.case",
-        operands=[],
-        regions=count,
-        loc=builder.location,
-        ip=ir.InsertionPoint(holder.regions[0].blocks[0]),
-    )
-    return holder, [region.blocks.append() for region in operation.regions]
+    place = ir.InsertionPoint(holder.regions[0].blocks.append())
+    inner = ir.Operation.create("stablehlo.case", operands=[], regions=count, loc=builder.location, ip=place)
+    try:
+        yield holder, [region.blocks.append() for region in inner.regions]
+    except BaseException:
+        holder.erase()
+        raise
 
 
 def _close(

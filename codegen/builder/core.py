@@ -140,8 +140,7 @@ class Check:
         flag, builder = self.flag, self.flag.builder
         if flag.dtype == BOOL:
             return flag
-        attributes = (("comparison_direction", "#stablehlo<comparison_direction GT>"),)
-        return builder.op("stablehlo.compare", [flag, builder.constant(0, flag.dtype)], (), BOOL, attributes)
+        return builder.compared("GT", flag, builder.constant(0, flag.dtype))
 
 
 @dataclass
@@ -218,17 +217,13 @@ class Builder(Places):
         found = self._find(key)
         if found is not None:
             return found
-        operation = ir.Operation.create(
-            name,
-            results=[self.tensor_type(dims, dtype)],
-            operands=[x.value for x in operands],
-            attributes={k: self.attribute(v) for k, v in attributes} if attributes else None,
-            loc=self.location,
-            ip=self._ip,
-        )
-        tensor = Tensor(self, operation.result, dims, dtype)
-        self._frame.scopes[-1].table[key] = tensor
+        self._frame.scopes[-1].table[key] = tensor = self.create(name, operands, [(dims, dtype)], attributes)[1][0]
         return tensor
+
+    def compared(self, direction: str, a: Tensor, b: Tensor) -> Tensor:
+        """`stablehlo.compare` of scalars."""
+        attributes = (("comparison_direction", f"#stablehlo<comparison_direction {direction}>"),)
+        return self.op("stablehlo.compare", [a, b], (), BOOL, attributes)
 
     def create(
         self,
@@ -398,9 +393,7 @@ class Builder(Places):
             if tensor.dtype == INT64:
                 return scalar
             if tensor.dtype == BOOL:
-                not_equal = (("comparison_direction", "#stablehlo<comparison_direction NE>"),)
-                zero = self.emit_constant(np.zeros((), np.int64))
-                return self.op("stablehlo.compare", [scalar, zero], (), BOOL, not_equal)
+                return self.compared("NE", scalar, self.emit_constant(np.zeros((), np.int64)))
             return self.op("stablehlo.convert", [scalar], (), tensor.dtype)
 
     def _emit_element(self, dim: Dim, dtype: DType) -> Tensor:
@@ -503,9 +496,7 @@ class Builder(Places):
         return b if self.is_local(a) else a  # the one that is known outside, if one is
 
     def _compare_here(self, direction: str, a: Dim, b: Dim, message: str) -> None:
-        attributes = (("comparison_direction", f"#stablehlo<comparison_direction {direction}>"),)
-        flag = self.op("stablehlo.compare", [self.size(a), self.size(b)], (), BOOL, attributes)
-        self.check(flag, "ValueError", message)
+        self.check(self.compared(direction, self.size(a), self.size(b)), "ValueError", message)
 
     def at_least(self, a: Dim, low: Dim, what: str, kind: DemandKind = "") -> None:
         """Records a lower bound of a dimension.

@@ -25,7 +25,8 @@ from .. import dims as dimension
 from ..dims import Dim
 from ..errors import DataDependentSizeError
 from ..ir.bindings import ir
-from .core import Builder, SizeSource, Tensor
+from ..ir.values import owner
+from .core import SizeSource, Tensor
 from .elementwise import add, convert, select, subtract
 from .indexing import put_elements
 from .reduce import cumulative, reduce_monoid
@@ -49,7 +50,11 @@ def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
     builder = count.builder
     known = known_size(count)
     if known is not None:
-        _learn_bound(builder, known, bound)
+        if bound is not None and builder.counts.get(str(known), bound) is None:  # it was met where none was known
+            builder.counts[str(known)] = bound
+            marker = owner(builder.roots[str(known)].tensor.value)
+            assert marker is not None
+            marker.attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), builder.context)
         return known
     if bound is None:
         bound = builder.at_most.get(count.uid)
@@ -90,17 +95,6 @@ def known_size(count: Tensor) -> Dim | None:
     if sizes is None or isinstance(sizes, tuple) or not builder.exact(sizes, count.dtype):
         return None
     return builder.constraints.canonical(sizes)
-
-
-def _learn_bound(builder: Builder, known: Dim, bound: Dim | None) -> None:
-    """Adds the bound of a size that was met before where none was known."""
-    name = str(known)
-    if bound is None or name not in builder.counts or builder.counts[name] is not None:
-        return
-    builder.counts[name] = bound
-    marker = builder.roots[name].tensor.value.owner
-    assert not isinstance(marker, ir.Block)
-    marker.operation.attributes["hlograph.bound"] = ir.StringAttr.get(str(bound), builder.context)
 
 
 def count_true(mask: Tensor) -> Tensor:

@@ -14,8 +14,10 @@ import numpy as np
 
 from ..dims import Dim, bounds, maximum, minimum
 from ..ir.bindings import ir
+from ..ir.evaluate import ELEMENTWISE
 from ..ir.values import constant_attribute
 from .core import Builder, Tensor
+from .shape import broadcast_in_dim, reshape
 from .types import BOOL, Attributes, DType
 
 # What `codegen/builder` gives of it.
@@ -26,7 +28,7 @@ __all__ = [
     "cosine", "count_leading_zeros", "digamma", "divide", "erf", "erf_inv", "erfc", "exponential",
     "exponential_minus_one", "floor", "full_like", "imag", "is_finite", "is_inf", "is_neg_inf", "is_pos_inf",
     "lgamma", "log", "log_plus_one", "logistic", "maximum_", "minimum_", "mulhi", "multiply", "negate",
-    "next_after", "not_", "or_", "polygamma", "popcnt", "power", "real", "reduce_precision", "remainder",
+    "next_after", "not_", "or_", "polygamma", "popcnt", "power", "real", "real_dtype", "reduce_precision", "remainder",
     "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "select_mask", "shift_left",
     "shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sinh", "sqrt", "square", "subtract", "tan",
     "tanh", "unify", "wide_integer", "xor", "zeta"
@@ -60,7 +62,7 @@ _COMPARE: dict[str, Callable[[Dim, Dim], Dim]] = {
     "EQ": lambda a, b: 1 - _truth(a - b),
     "NE": lambda a, b: _truth(a - b),
 }
-_Size = Callable[[Builder, Dim, Dim], "Dim | None"]
+_Size = Callable[..., "Dim | None"]  # of the builder, and of each operand's size
 
 
 def _truncating(divide: Callable[[Dim, Dim], Dim]) -> _Size:
@@ -74,6 +76,13 @@ def _truncating(divide: Callable[[Dim, Dim], Dim]) -> _Size:
     return apply
 
 
+# What an op makes of integers that are known as sizes; of truth values (0 and 1) for the logical ones.
+_LOGICAL: dict[str, _Size] = {
+    "stablehlo.and": lambda _, a, b: minimum(a, b),
+    "stablehlo.or": lambda _, a, b: maximum(a, b),
+    "stablehlo.xor": lambda _, a, b: _truth(a - b),
+    "stablehlo.not": lambda _, a: 1 - a,
+}
 _ARITHMETIC: dict[str, _Size] = {
     "stablehlo.add": lambda _, a, b: a + b,
     "stablehlo.subtract": lambda _, a, b: a - b,
@@ -82,24 +91,13 @@ _ARITHMETIC: dict[str, _Size] = {
     "stablehlo.maximum": lambda _, a, b: maximum(a, b),
     "stablehlo.divide": _truncating(lambda a, b: a // b),
     "stablehlo.remainder": _truncating(lambda a, b: a % b),
+    "stablehlo.negate": lambda _, a: -a,
+    "stablehlo.abs": lambda _, a: maximum(a, -a),
+    "stablehlo.sign": lambda _, a: maximum(minimum(a, 1), -1),
 }
-# Of small integer constants, which may be sizes later; both wrap around.
-_OF_LITERALS: dict[str, Callable[..., Any]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.subtract": np.subtract,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.minimum": np.minimum,
-    "stablehlo.maximum": np.maximum,
-}
-_LOGICAL: dict[str, _Size] = {
-    "stablehlo.and": lambda _, a, b: minimum(a, b),
-    "stablehlo.or": lambda _, a, b: maximum(a, b),
-    "stablehlo.xor": lambda _, a, b: _truth(a - b),
-}
-_NEGATE: dict[str, Callable[[Dim], Dim]] = {
-    "stablehlo.negate": lambda a: -a,
-    "stablehlo.abs": lambda a: maximum(a, -a),
-    "stablehlo.sign": lambda a: maximum(minimum(a, 1), -1),
+# Of small constants of these kinds, which may be sizes later, NumPy's result, which wraps around as the op's.
+_FOLDED = {"stablehlo.not": "b"} | {
+    f"stablehlo.{name}": "iu" for name in ("add", "subtract", "multiply", "minimum", "maximum")
 }
 
 
@@ -114,11 +112,6 @@ def _fits(dim: Dim, dtype: DType) -> bool:
         return True
     low = bounds(dim)[0]
     return low is not None and low >= 0
-
-
-def _overflows(dim: Dim, dtype: DType) -> bool:
-    """Whether a number is none of an integer dtype's."""
-    return type(dim) is int and not np.iinfo(dtype).min <= dim <= np.iinfo(dtype).max
 
 
 def _small(tensor: Tensor) -> bool:
@@ -138,13 +131,16 @@ def _known_result(tensor: Tensor, dim: Dim, dtype: DType, compute: Callable[[], 
 
 
 def _fold(tensor: Tensor, dim: Dim, dtype: DType) -> Tensor:
-    if type(dim) is int and dtype.kind != "b":
-        info = np.iinfo(dtype)
-        if not info.min <= dim <= info.max:
-            return tensor.builder.constant(np.array(dim % 2 ** (8 * dtype.itemsize), np.uint64).astype(dtype))
     if type(dim) is int:
-        return tensor.builder.constant(np.array(dim, dtype))
+        return tensor.builder.constant(np.array(_wrapped(dim, dtype), dtype))
     return tensor.builder.size(dim, dtype)
+
+
+def _wrapped(dim: Dim, dtype: DType) -> Dim:
+    """A number as an integer dtype has it."""
+    if type(dim) is not int or dtype.kind == "b":
+        return dim
+    return (dim - (least := int(np.iinfo(dtype).min))) % 2 ** (8 * dtype.itemsize) + least
 
 
 # ---- shapes ---------------------------------------------------------------------------------------------------
@@ -163,13 +159,7 @@ def align(*operands: Operand) -> list[Tensor]:
                 raise ValueError(f"operands of rank {handle.ndim} and {shaped.ndim} in an elementwise op")
             dims = [builder.equate(a, b) for a, b in zip(dims, handle.dims, strict=True)]
     result = tuple(dims)
-    return [_stretch(handle, result) if not handle.ndim and result else handle for handle in handles]
-
-
-def _stretch(scalar: Tensor, dims: tuple[Dim, ...]) -> Tensor:
-    from .shape import broadcast_in_dim
-
-    return broadcast_in_dim(scalar, dims, ())
+    return [broadcast_in_dim(x, result, ()) if not x.ndim and result else x for x in handles]
 
 
 def result_dims(handles: list[Tensor]) -> tuple[Dim, ...]:
@@ -186,8 +176,6 @@ def unify(*operands: Operand) -> list[Tensor]:
 
     `align` leaves `tensor<4xf64>` beside `tensor<?xf64>` where the two sizes are equal by demand.
     """
-    from .shape import reshape
-
     handles = align(*operands)
     dims = result_dims(handles)
     static = [type(dim) is int for dim in dims]
@@ -197,64 +185,52 @@ def unify(*operands: Operand) -> list[Tensor]:
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 
-def _unary(name: str, result: Callable[[DType], DType] | None = None) -> Unary:
-    size_rule = _NEGATE.get(name)
+def _op(name: str, result: Callable[[DType], DType]) -> Callable[..., Tensor]:
+    sizes, kinds = _LOGICAL.get(name), _FOLDED.get(name, "")
+    rule = sizes or _ARITHMETIC.get(name)
 
-    def apply(x: Tensor) -> Tensor:
-        if size_rule is not None and wide_integer(x.dtype):
-            known = _known(x)
-            if known is not None and _fits(value := size_rule(known), x.dtype):
-                return _known_result(x, value, x.dtype, lambda: x.builder.op(name, [x], x.dims, x.dtype))
-            if isinstance(x.sizes, tuple) and x.builder.exact(x.sizes, x.dtype):
-                values = [size_rule(size) for size in x.sizes]
-                if all(_fits(value, x.dtype) and not _overflows(value, x.dtype) for value in values):
-                    return x.builder.size_vector(values, x.dtype)
-        return x.builder.op(name, [x], x.dims, x.dtype if result is None else result(x.dtype))
-
-    apply.__name__ = name.partition(".")[2]
-    apply.__doc__ = f"`{name}`, elementwise on a tensor of any shape."
-    return apply
-
-
-def _binary(name: str, result: Callable[[DType], DType] | None = None) -> Binary:
-    size_rule = _ARITHMETIC.get(name)
-    logical_rule = _LOGICAL.get(name)
-    integers = _OF_LITERALS.get(name)
-
-    def apply(lhs: Operand, rhs: Operand) -> Tensor:
-        x, y = align(lhs, rhs)
-        if x.dtype != y.dtype:
-            raise TypeError(f"{name} of {x.dtype} and {y.dtype}")
-        if integers is not None and x.dtype.kind in "iu" and _small(x) and _small(y):
+    def apply(*operands: Operand) -> Tensor:
+        handles = align(*operands)
+        x, builder = handles[0], handles[0].builder
+        if any(other.dtype != x.dtype for other in handles):
+            raise TypeError(f"{name} of {' and '.join(str(handle.dtype) for handle in handles)}")
+        if x.dtype.kind in kinds and all(map(_small, handles)):
             with np.errstate(over="ignore"):
-                return x.builder.constant(integers(x.literal, y.literal).astype(x.dtype))
-        rule = size_rule if wide_integer(x.dtype) else logical_rule if x.dtype == BOOL else None
-        if rule is not None:
-            a, b = _known(x), _known(y)
-            value = rule(x.builder, a, b) if a is not None and b is not None else None
+                return builder.constant(ELEMENTWISE[name](*[handle.literal for handle in handles]).astype(x.dtype))
+        if rule is not None and (x.dtype == BOOL if sizes is not None else wide_integer(x.dtype)):
+            known = [_known(handle) for handle in handles]
+            value = None if None in known else rule(builder, *known)
             if value is not None and _fits(value, x.dtype):
-                return _known_result(x, value, x.dtype, lambda: x.builder.op(name, [x, y], (), x.dtype))
-        dtype = x.dtype if result is None else result(x.dtype)
-        return x.builder.op(name, [x, y], result_dims([x, y]), dtype)
+                return _known_result(x, value, x.dtype, lambda: builder.op(name, handles, (), x.dtype))
+            if sizes is None and len(handles) == 1 and isinstance(x.sizes, tuple) and builder.exact(x.sizes, x.dtype):
+                values = [value for size in x.sizes if (value := rule(builder, size)) is not None]
+                if len(values) == len(x.sizes) and all(_fits(value, x.dtype) for value in values):
+                    return builder.size_vector([_wrapped(value, x.dtype) for value in values], x.dtype)
+        return builder.op(name, handles, result_dims(handles), result(x.dtype))
 
     apply.__name__ = name.partition(".")[2]
-    apply.__doc__ = f"`{name}`, elementwise on two tensors of one shape and dtype."
+    apply.__doc__ = f"`{name}`, elementwise on tensors of one shape and dtype."
     return apply
+
+
+def _unary(name: str, result: Callable[[DType], DType] = lambda dtype: dtype) -> Unary:
+    return _op(name, result)
+
+
+def _binary(name: str, result: Callable[[DType], DType] = lambda dtype: dtype) -> Binary:
+    return _op(name, result)
 
 
 def _to_bool(dtype: DType) -> DType:
     return BOOL
 
 
-def _to_real(dtype: DType) -> DType:
+def real_dtype(dtype: DType) -> DType:
+    """The dtype of a real part."""
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
-def _to_complex(dtype: DType) -> DType:
-    return np.dtype(f"c{dtype.itemsize * 2}")
-
-
-abs = _unary("stablehlo.abs", _to_real)
+abs = _unary("stablehlo.abs", real_dtype)
 cbrt = _unary("stablehlo.cbrt")
 ceil = _unary("stablehlo.ceil")
 cosine = _unary("stablehlo.cosine")
@@ -262,14 +238,14 @@ count_leading_zeros = _unary("stablehlo.count_leading_zeros")
 exponential = _unary("stablehlo.exponential")
 exponential_minus_one = _unary("stablehlo.exponential_minus_one")
 floor = _unary("stablehlo.floor")
-imag = _unary("stablehlo.imag", _to_real)
+imag = _unary("stablehlo.imag", real_dtype)
 is_finite = _unary("stablehlo.is_finite", _to_bool)
 log = _unary("stablehlo.log")
 log_plus_one = _unary("stablehlo.log_plus_one")
 logistic = _unary("stablehlo.logistic")
 negate = _unary("stablehlo.negate")
 popcnt = _unary("stablehlo.popcnt")
-real = _unary("stablehlo.real", _to_real)
+real = _unary("stablehlo.real", real_dtype)
 round_nearest_afz = _unary("stablehlo.round_nearest_afz")
 round_nearest_even = _unary("stablehlo.round_nearest_even")
 rsqrt = _unary("stablehlo.rsqrt")
@@ -302,7 +278,7 @@ square = _unary("chlo.square")
 add = _binary("stablehlo.add")
 and_ = _binary("stablehlo.and")
 atan2 = _binary("stablehlo.atan2")
-complex = _binary("stablehlo.complex", _to_complex)
+complex = _binary("stablehlo.complex", lambda dtype: np.dtype(f"c{2 * dtype.itemsize}"))
 divide = _binary("stablehlo.divide")
 maximum_ = _binary("stablehlo.maximum")
 minimum_ = _binary("stablehlo.minimum")
@@ -319,21 +295,10 @@ mulhi = _binary("chlo.mulhi")
 next_after = _binary("chlo.next_after")
 polygamma = _binary("chlo.polygamma")
 zeta = _binary("chlo.zeta")
-
-_not = _unary("stablehlo.not")
+not_ = _unary("stablehlo.not")
 
 
 # ---- ops with more to say ---------------------------------------------------------------------------------------
-
-
-def not_(x: Tensor) -> Tensor:
-    """`stablehlo.not`: logical for booleans, bitwise for integers."""
-    known = _known(x)
-    if x.dtype == BOOL and _small(x):
-        return x.builder.constant(~x.literal)  # type: ignore[operator]
-    if known is not None and x.dtype == BOOL:
-        return _known_result(x, 1 - known, BOOL, lambda: _not(x))
-    return _not(x)
 
 
 def compare(direction: str, lhs: Operand, rhs: Operand, compare_type: str | None = None) -> Tensor:
@@ -474,7 +439,7 @@ for _operator, _function in {
 
 def full_like(x: Tensor, value: Any) -> Tensor:
     """A tensor of `x`'s shape and dtype that holds `value` everywhere."""
-    return _stretch(x.builder.constant(np.asarray(value, x.dtype)), x.dims)
+    return broadcast_in_dim(x.builder.constant(np.asarray(value, x.dtype)), x.dims, ())
 
 
 # ---- masks that rounding decides -------------------------------------------------------------------------------------

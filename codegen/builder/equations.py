@@ -14,7 +14,20 @@ import numpy as np
 from .control import case, while_loop
 from .core import Tensor
 from .elementwise import abs as abs_
-from .elementwise import add, ceil, compare, convert, exponential, full_like, is_finite, log, maximum_, select, sqrt
+from .elementwise import (
+    add,
+    ceil,
+    compare,
+    convert,
+    exponential,
+    full_like,
+    is_finite,
+    log,
+    maximum_,
+    real_dtype,
+    select,
+    sqrt,
+)
 from .linalg import lu, lu_solve, triangle, triangular_solve
 from .matrices import (
     adjoint,
@@ -30,7 +43,6 @@ from .matrices import (
     pick,
     pivot_size,
     places,
-    real_dtype,
     spread,
     steps,
     total,

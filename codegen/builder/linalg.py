@@ -20,7 +20,7 @@ from ..dims import Dim, minimum
 from .control import call, custom_call, while_loop
 from .core import Tensor
 from .elementwise import abs as abs_
-from .elementwise import compare, convert, imag, select, sign, sqrt
+from .elementwise import compare, convert, imag, real_dtype, select, sign, sqrt
 from .indexing import take_elements
 from .matrices import (
     adjoint,
@@ -41,7 +41,6 @@ from .matrices import (
     pick,
     pivot_size,
     places,
-    real_dtype,
     real_part,
     spread,
     squares,

@@ -134,11 +134,6 @@ def steps(count: Dim, carries: Sequence[Tensor], body: Callable[..., Sequence[Te
     return while_loop([start, *carries], lambda k, *_: compare("LT", k, end), step)[1:]
 
 
-def real_dtype(dtype: DType) -> DType:
-    """The dtype of a real part."""
-    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
-
-
 def magnitude(x: Tensor, axes: Sequence[int]) -> Tensor:
     """The largest absolute value along axes, counted from the end; 1 where all are 0, so that one may divide by it."""
     largest = reduce_monoid(abs_(x), [x.ndim + axis for axis in axes], "maximum")

@@ -30,14 +30,7 @@ def all_static(dims: Sequence[Dim]) -> bool:
 
 def product(dims: Sequence[Dim]) -> Dim:
     """Number of elements of a shape."""
-    return math.prod(dims, start=1) if all_static(dims) else _product(dims)
-
-
-def _product(dims: Sequence[Dim]) -> Dim:
-    total: Dim = 1
-    for dim in dims:
-        total = total * dim
-    return total
+    return math.prod(dims)
 
 
 def _same(x: Tensor, dims: Dims) -> bool:

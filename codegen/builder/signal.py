@@ -28,6 +28,7 @@ from .elementwise import (
     maximum_,
     minimum_,
     real,
+    real_dtype,
     remainder,
     select,
     sine,
@@ -128,7 +129,7 @@ def of_some(x: Tensor, size: Tensor, *, inverse: bool) -> Tensor:
 
 def _chirp(x: Tensor, places: Tensor, size: Tensor, *, backward: bool) -> Tensor:
     """exp(-i pi j^2 / size), or its conjugate; j^2 is reduced exactly."""
-    dtype = matrices.real_dtype(x.dtype)
+    dtype = real_dtype(x.dtype)
     whole = maximum_(size, 1) * 2
     turns = convert(remainder(places * places, whole), dtype) / convert(whole, dtype)
     angle = turns * ((2 if backward else -2) * math.pi)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, SymbolicDim
-from .types import BOOL, INT64, Attributes
+from .types import INT64, Attributes
 
 VALUE = "hlograph.value"
 _Part = tuple[Any, Dim]  # a handle, and the dimension that it is
@@ -99,7 +99,6 @@ def _without_zero(builder: Any, a: _Part, b: _Part) -> tuple[Any, Any]:
     if (low is not None and low > 0) or (high is not None and high < 0):
         return a[0], b[0]
     zero, one = builder.emit_constant(np.zeros((), np.int64)), builder.emit_constant(np.ones((), np.int64))
-    equal = (("comparison_direction", "#stablehlo<comparison_direction EQ>"),)
-    is_zero = builder.op("stablehlo.compare", [b[0], zero], (), BOOL, equal)
+    is_zero = builder.compared("EQ", b[0], zero)
     dividend = builder.op("stablehlo.select", [is_zero, zero, a[0]], (), INT64)
     return dividend, builder.op("stablehlo.select", [is_zero, one, b[0]], (), INT64)
