@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from .dims import Dim, DimSyntaxError, evaluate, parse_between, roots, substitute
-from .dims_bounds import DEFAULT, bounds
+from .dims_functions import DEFAULT, bounds
 from .dims_terms import Atom, Monomial, coefficient_gcd, collect, constant_of, sole_atom, terms_of
 from .errors import DemandKind
 

@@ -19,8 +19,7 @@ from functools import reduce as fold
 from typing import Any, NoReturn, TypeVar, cast
 
 from . import dims_equality, dims_functions, dims_terms
-from .dims_bounds import bounds
-from .dims_functions import extremum
+from .dims_functions import bounds, extremum
 from .dims_terms import (
     INTEGERS,
     LARGEST_TREE,
