@@ -68,21 +68,23 @@ dims_terms.rules.update(
 )
 
 
-def _checked(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+def _extremum(kind: str, of_integers: Callable[..., int], dims: tuple[Dim, ...]) -> Dim:
+    if {*map(type, dims)} == {int}:
+        return of_integers(dims)
     checked = tuple(map(as_dim, dims))
     if not checked or None in checked:
         raise TypeError(f"one or more dimensions are needed (int or SymbolicDim), not {dims}")
-    return cast("tuple[Dim, ...]", checked)
+    return extremum(kind, *cast("tuple[Dim, ...]", checked))
 
 
 def minimum(*dims: Dim) -> Dim:
     """The smallest of one or more dimensions."""
-    return min(cast("tuple[int, ...]", dims)) if {*map(type, dims)} == {int} else extremum("min", *_checked(dims))
+    return _extremum("min", min, dims)
 
 
 def maximum(*dims: Dim) -> Dim:
     """The largest of one or more dimensions."""
-    return max(cast("tuple[int, ...]", dims)) if {*map(type, dims)} == {int} else extremum("max", *_checked(dims))
+    return _extremum("max", max, dims)
 
 
 def symbol(name: str, *, signed: bool = False) -> SymbolicDim:

@@ -47,28 +47,22 @@ def _vanishes(difference: Dim) -> bool:
     order = parts(difference)
     if len(order) > _ATOMS or sum(part.kind in ("min", "max") for part in order) > _EXTREMA:
         return False
-    return _proven(difference, order) or _proven_by_residues(difference, order)
-
-
-def _proven(difference: Dim, order: list[Atom]) -> bool:
-    try:
-        return _Proof(difference, order).holds(0, {}, [], range(len(values_of(difference))))
-    except _TooLargeError:
-        return False
-
-
-def _proven_by_residues(difference: Dim, order: list[Atom]) -> bool:
-    """A proof for each remainder that the roots may have; divisions by integers leave nothing open then."""
     period = _period(order)
+    known = range(len(values_of(difference)))
+    return _proven(difference, order, 1, known) or (period > 1 and _proven(difference, order, period, ()))
+
+
+def _proven(difference: Dim, order: list[Atom], period: int, points: Collection[int]) -> bool:
+    """A proof for each remainder that the roots may have; divisions by integers leave nothing open in the period."""
     names = [part for part in order if part.kind == "root"]
-    if period == 1 or period ** len(names) > _RESIDUES:
+    if period ** len(names) > _RESIDUES:
         return False
     proof = _Proof(difference, order)
     proof.period = period
     try:
         for residues in itertools.product(range(period), repeat=len(names)):
             proof.residues = dict(zip(names, residues, strict=True))
-            if not proof.holds(0, {}, [], ()):
+            if not proof.holds(0, {}, [], points):
                 return False
     except _TooLargeError:
         return False

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from .dims import Dim
 from .dims import parse as parse_dim
 from .errors import GraphError
 from .signature import Argument
-
-if TYPE_CHECKING:
-    from .builder import Dims
 
 DimsArgument = Mapping[Any, Sequence[Any]]  # of names, sizes, None, and one `...`
 
@@ -150,7 +147,7 @@ def name_arguments(inputs: Sequence[Input], dims: DimsArgument) -> list[Argument
                 sizes.append(_parse(entry) if isinstance(entry, str) else int(entry))
         shared, parameter = x.container is not None and not x.parameter, name if x.parameter else ""
         arguments.append(
-            Argument(name, x.dtype, _dims(sizes), (), shared, key=x.key, sparse=x.sparse, parameter=parameter)
+            Argument(name, x.dtype, tuple(sizes), (), shared, key=x.key, sparse=x.sparse, parameter=parameter)
         )
     return arguments
 
@@ -179,10 +176,6 @@ def _refuse_swapped(
                 f"dims of {name!r}, axis {axis} says {entry!r}, but the graph calls this axis {own!r} and has another "
                 f"dimension {entry!r}; choose a name that is none of {', '.join(known)}"
             )
-
-
-def _dims(sizes: Sequence[Dim]) -> Dims:
-    return tuple(sizes)
 
 
 def _parse(text: str) -> Dim:

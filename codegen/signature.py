@@ -34,7 +34,7 @@ from .constraints import Constraint, Constraints
 from .dims import Dim, parse
 from .errors import ArtifactError
 from .ir.bindings import ir
-from .ir.values import PREFIX, attributes_of, main_function, numpy_dtype, walk
+from .ir.values import PREFIX, attributes_of, main_function, numpy_dtype, shape_of, walk
 
 LIVE = "hlograph.live"
 _PLATFORMS = "hlograph.platforms"
@@ -264,7 +264,8 @@ def _strings(values: Iterable[str]) -> ir.Attribute:
 def _entry(item: Argument | Result) -> ir.DictAttr:
     """An argument's or a result's attributes: those of its fields that are not as they are by default."""
     entry: dict[str, ir.Attribute] = {"hlograph.name": ir.StringAttr.get(item.name)}
-    if isinstance(item, Argument) or not _is_unknown(item):
+    # An axis of a result of which a module does not say what its size is has a name of its own.
+    if isinstance(item, Argument) or not any(str(dim) == f"{item.name}_{k}" for k, dim in enumerate(item.dims)):
         entry["hlograph.dims"] = _strings(map(str, item.dims))
     for name, _ in _FIELDS[type(item)]:
         value = getattr(item, name)
@@ -275,17 +276,6 @@ def _entry(item: Argument | Result) -> ir.DictAttr:
         elif isinstance(value, tuple) and any(map(str, value)) and not (name == "live" and value == item.dims):
             entry[PREFIX + name] = _strings(map(str, value))
     return ir.DictAttr.get(entry)
-
-
-def _is_unknown(result: Result) -> bool:
-    """Whether an axis has the name that it gets where a module does not say what its size is."""
-    return any(str(dim) == f"{result.name}_{axis}" for axis, dim in enumerate(result.dims))
-
-
-def _joined(others: Mapping[str, ir.Attribute], own: ir.DictAttr) -> ir.DictAttr:
-    """Our attributes, and those of others that stood there."""
-    kept = {name: value for name, value in others.items() if not name.startswith(PREFIX)}
-    return ir.DictAttr.get(kept | attributes_of(own)) if kept else own
 
 
 def write(function: ir.Operation, signature: Signature) -> None:
@@ -302,7 +292,8 @@ def write(function: ir.Operation, signature: Signature) -> None:
         for name, own, types in (("arg_attrs", arguments, type_.inputs), ("res_attrs", results, type_.results)):
             others = _entries(function, name, len(types))
             if len(others) == len(own):  # else what they are about is not known
-                own = [_joined(*pair) for pair in zip(others, own, strict=True)]
+                kept = [{key: x for key, x in each.items() if not key.startswith(PREFIX)} for each in others]
+                own = [ir.DictAttr.get(a | attributes_of(b)) if a else b for a, b in zip(kept, own, strict=True)]
             attributes[name] = ir.ArrayAttr.get(own)
         counts, local = (
             [[c.name, "" if c.bound is None else str(c.bound)] for c in counts]
@@ -405,7 +396,10 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
         for index, (output, entry) in enumerate(zip(outputs, entries, strict=False))
     ]
     constraints = tuple(Constraint.parse(*texts, signed=signed) for texts in _lists(function, "hlograph.constraints"))
-    counts, local = (_counts(function, name, signed) for name in ("hlograph.counts", "hlograph.local_counts"))
+    counts, local = (
+        tuple(Count(own, parse(bound, signed=signed) if bound else None) for own, bound in _lists(function, name))
+        for name in ("hlograph.counts", "hlograph.local_counts")
+    )
     roots, platforms = find_roots(arguments), platforms_of(function)
     return Signature(tuple(arguments), tuple(results), roots, constraints, checks, counts, local, platforms)
 
@@ -413,11 +407,6 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
 def platforms_of(function: ir.Operation) -> tuple[str, ...]:
     """The platforms that a function says it is for."""
     return tuple(_texts(function.attributes[_PLATFORMS])) if _PLATFORMS in function.attributes else ()
-
-
-def _counts(function: ir.Operation, name: str, signed: set[str]) -> tuple[Count, ...]:
-    pairs = _lists(function, name)
-    return tuple(Count(count, parse(bound, signed=signed) if bound else None) for count, bound in pairs)
 
 
 def _item(kind: type[Item], name: str, type_: ir.Type, entry: Mapping[str, ir.Attribute], signed: set[str]) -> Item:
@@ -428,7 +417,9 @@ def _item(kind: type[Item], name: str, type_: ir.Type, entry: Mapping[str, ir.At
     if "hlograph.dims" in entry:
         dims: list[Dim] = [parse(text, signed=signed) for text in _texts(entry["hlograph.dims"])]
     else:
-        dims = [dimension.symbol(f"{name}_{axis}") if size is None else size for axis, size in enumerate(_sizes(type_))]
+        dims = [
+            dimension.symbol(f"{name}_{axis}") if size is None else size for axis, size in enumerate(shape_of(type_))
+        ]
     given: dict[str, Any] = {}
     for field, default in _FIELDS[kind]:
         attribute = entry.get(PREFIX + field)
@@ -443,11 +434,6 @@ def _item(kind: type[Item], name: str, type_: ir.Type, entry: Mapping[str, ir.At
     return kind(name, numpy_dtype(tensor.element_type), tuple(dims), **given)
 
 
-def _sizes(type_: ir.Type) -> list[int | None]:
-    tensor = ir.RankedTensorType(type_)
-    return [None if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis) for axis in range(tensor.rank)]
-
-
 def _agree(signature: Signature, type_: ir.FunctionType, filename: str) -> None:
     sides: list[tuple[str, Sequence[Argument | Result], Sequence[ir.Type]]] = [
         ("argument", signature.arguments, type_.inputs),
@@ -455,7 +441,7 @@ def _agree(signature: Signature, type_: ir.FunctionType, filename: str) -> None:
     ]
     for what, described, types in sides:
         for item, actual in zip(described, types, strict=False):
-            sizes = _sizes(actual)
+            sizes = shape_of(actual)
             fits = len(sizes) == len(item.dims) and all(
                 size is None or not isinstance(dim, int) or dim == size
                 for size, dim in zip(sizes, item.dims, strict=True)

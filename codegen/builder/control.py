@@ -222,7 +222,12 @@ def _branches(
                     for owner, group in enumerate(checks)
                     for check in group
                 ]
-                given = [_filled(x, *to) for x, to in zip(results[number], shared, strict=True)]
+                given = list(results[number])
+                for place, (whole, own) in enumerate(shared):
+                    if own:  # zeros behind it, up to the sizes that hold every branch's
+                        x = given[place]
+                        more = [size - x.dims[axis] if axis in own else 0 for axis, size in enumerate(whole)]
+                        given[place] = with_dims(pad(x, builder.constant(0, x.dtype), [0] * x.ndim, more), whole)
                 builder.terminator("stablehlo.return", [*given, *extra])
     outputs = _close(builder, name, [selector], operation, [*types, *[((), check.flag.dtype) for check in flags]])
     for check, flag in zip(flags, outputs[len(types) :], strict=True):
@@ -247,14 +252,6 @@ def _shared_dims(builder: Builder, columns: Sequence[Dims], what: str, own: bool
         else:
             joined.append(fold(lambda a, b: builder.equate(a, b, what, "branches"), sizes))
     return tuple(joined), apart
-
-
-def _filled(x: Tensor, dims: Dims, own: OwnSizes) -> Tensor:
-    """A branch's result with zeros behind it, up to the sizes that hold every branch's."""
-    if not own:
-        return x
-    more = [size - x.dims[axis] if axis in own else 0 for axis, size in enumerate(dims)]
-    return with_dims(pad(x, x.builder.constant(0, x.dtype), [0] * x.ndim, more), dims)
 
 
 def _taken(pred: Tensor, x: Tensor, own: OwnSizes) -> Tensor:

@@ -154,11 +154,11 @@ def element_sizes(x: Tensor, axes: Sequence[int], indices: Tensor) -> Dims:
 
     An empty axis has no element to take; that can be only where `indices`, one per place taken, is empty too.
     """
-    return tuple(_element(dim, product(indices.dims)) if axis in axes else dim for axis, dim in enumerate(x.dims))
-
-
-def _element(size: Dim, count: Dim) -> Dim:
-    return 1 if (bounds(size)[0] or 0) >= 1 or (bounds(count)[0] or 0) >= 1 else minimum(size, 1)
+    some = (bounds(product(indices.dims))[0] or 0) >= 1
+    return tuple(
+        dim if axis not in axes else 1 if some or (bounds(dim)[0] or 0) >= 1 else minimum(dim, 1)
+        for axis, dim in enumerate(x.dims)
+    )
 
 
 def put(x: Tensor, indices: Tensor, updates: Tensor, axis: int, combiner: Combiner) -> Tensor:
@@ -234,19 +234,14 @@ def dynamic_update_slice(x: Tensor, update: Tensor, starts: Sequence[Tensor]) ->
     known = [start.sizes for start in starts]
     if len(axes) == 1 and all(known[axis] == 0 for axis in range(x.ndim) if axis not in axes):
         (axis,) = axes
-        first, length = known[axis], update.dims[axis]
+        first = known[axis]
         if first is not None and not isinstance(first, tuple):
-            _note_parts(x, update, axis, first, x.dims[axis] - first - length, result)
+            rest = x.dims[axis] - first - update.dims[axis]
+            if all(least is not None and least >= 0 for least in (bounds(first)[0], bounds(rest)[0])):
+                parts = (  # the place is not clamped
+                    (first, lambda: slice_axis(x, axis, 0, first)),
+                    (update.dims[axis], lambda: update),
+                    (rest, lambda: slice_axis(x, axis, x.dims[axis] - rest, rest)),
+                )
+                x.builder.note_made(Join(parts, axis, result=result))
     return result
-
-
-def _note_parts(x: Tensor, update: Tensor, axis: int, first: Dim, rest: Dim, result: Tensor) -> None:
-    """Notes that what was updated at a known place consists of the update and what is before and behind it."""
-    if any(least is None or least < 0 for least in (bounds(first)[0], bounds(rest)[0])):
-        return  # the place may be clamped
-    parts = (
-        (first, lambda: slice_axis(x, axis, 0, first)),
-        (update.dims[axis], lambda: update),
-        (rest, lambda: slice_axis(x, axis, x.dims[axis] - rest, rest)),
-    )
-    x.builder.note_made(Join(parts, axis, result=result))

@@ -79,21 +79,16 @@ def less_nan_last(a: Tensor, b: Tensor) -> Tensor:
 
     Among complex numbers those with a NaN come last: by the imaginary part's NaN first, and then by the real part's.
     """
-    if a.dtype.kind == "c":
-        return _complex_nan_last(a, b)
-    less = compare("LT", a, b)
-    return or_(less, and_(is_number(a), is_nan(b))) if a.dtype.kind == "f" else less
-
-
-def _complex_nan_last(a: Tensor, b: Tensor) -> Tensor:
+    if a.dtype.kind != "c":
+        less = compare("LT", a, b)
+        return or_(less, and_(is_number(a), is_nan(b))) if a.dtype.kind == "f" else less
     x, y = real(a), real(b)
     number, other = is_number(imag(a)), is_nan(imag(b))
     below = and_(compare("LT", x, y), or_(number, other))
     above = and_(compare("GT", x, y), and_(number, other))
     same = or_(compare("EQ", x, y), and_(is_nan(x), is_nan(y)))
     tied = and_(same, or_(compare("LT", imag(a), imag(b)), and_(number, other)))
-    last = and_(is_number(x), is_nan(y))
-    return or_(or_(below, above), or_(tied, last))
+    return or_(or_(below, above), or_(tied, and_(is_number(x), is_nan(y))))
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -219,16 +214,9 @@ def dot_general(
         builder.equate(lhs.dims[a], rhs.dims[b], "dot, contracted axis")
     dims += [d for i, d in enumerate(lhs.dims) if i not in contracting[0] and i not in batching[0]]
     dims += [d for i, d in enumerate(rhs.dims) if i not in contracting[1] and i not in batching[1]]
-    parts = []
-    if batching[0]:
-        parts += [
-            f"lhs_batching_dimensions = {list(batching[0])}",
-            f"rhs_batching_dimensions = {list(batching[1])}",
-        ]
-    parts += [
-        f"lhs_contracting_dimensions = {list(contracting[0])}",
-        f"rhs_contracting_dimensions = {list(contracting[1])}",
-    ]
+    names = ("lhs_batching", "rhs_batching", "lhs_contracting", "rhs_contracting")
+    numbers = zip(names, (*batching, *contracting), strict=True)
+    parts = [f"{name}_dimensions = {list(axes)}" for name, axes in numbers]
     precision = "#stablehlo<precision HIGHEST>"
     attributes = (
         ("dot_dimension_numbers", f"#stablehlo.dot<{', '.join(parts)}>"),

@@ -218,21 +218,17 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
             return builder.constant(x.literal[places])
         if builder.exact(x.sizes, x.dtype):
             return builder.size_vector([x.sizes[place] for place in places], x.dtype)
-    result = _sliced(x, start, limit, steps, dims)
-    if x.ndim and steps == [1] * x.ndim and list(start[1:]) == [0] * (x.ndim - 1) and tuple(limit[1:]) == x.dims[1:]:
+    plain = steps == [1] * x.ndim
+    if not (all_static(start) and all_static(limit)) and all_static(dims) and plain:
+        sizes = (("slice_sizes", i64_array(dims)),)  # type: ignore[arg-type]
+        starts = [builder.size(value) for value in start]
+        result = builder.op("stablehlo.dynamic_slice", [x, *starts], dims, x.dtype, sizes)
+    else:
+        ends = {"start_indices": start, "limit_indices": limit, "strides": steps}
+        result = sized(("slice", "real_dynamic_slice"), [x], ends, dims)
+    if x.ndim and plain and list(start[1:]) == [0] * (x.ndim - 1) and tuple(limit[1:]) == x.dims[1:]:
         builder.note_made(Rows(x, start[0], 1, result=result))
     return result
-
-
-def _sliced(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], steps: Sequence[int], dims: Dims) -> Tensor:
-    """The op for a slice, by what of it is static."""
-    builder = x.builder
-    if not (all_static(start) and all_static(limit)) and all_static(dims) and steps == [1] * x.ndim:
-        starts = [builder.size(value) for value in start]
-        sizes = (("slice_sizes", i64_array(dims)),)  # type: ignore[arg-type]
-        return builder.op("stablehlo.dynamic_slice", [x, *starts], dims, x.dtype, sizes)
-    places = {"start_indices": start, "limit_indices": limit, "strides": steps}
-    return sized(("slice", "real_dynamic_slice"), [x], places, dims)
 
 
 def with_last(x: Tensor, axis: int, last: tuple[Dim, Callable[[], Tensor]] | None) -> Tensor:

@@ -8,7 +8,17 @@ from .bindings import ir, run_pipeline
 from .clone import clone_block
 from .modules import parse_module
 from .ops import Body
-from .values import PREFIX, attributes_of, call_target, free_symbol, main_function, symbol_of, terminator, walk
+from .values import (
+    PREFIX,
+    attributes_of,
+    call_target,
+    free_symbol,
+    main_function,
+    symbol_of,
+    terminator,
+    text_attribute,
+    walk,
+)
 
 
 def return_values(function: ir.Operation, values: Sequence[ir.Value]) -> None:
@@ -112,17 +122,13 @@ def inline_calls(
                 callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
                 flatten(callee)
                 function = functions[callee]
-                stays = not all_of_them and (_is_fixed(operation) or _is_fixed(function))
+                fixed = any(_FIXED in text_attribute(op, "mhlo.frontend_attributes") for op in (operation, function))
+                stays = fixed and not all_of_them
                 if not stays and only(function) and (implementing or IMPLEMENTS not in function.attributes):
                     _inline(operation, function)
 
     for symbol in functions:
         flatten(symbol)
-
-
-def _is_fixed(operation: ir.Operation) -> bool:
-    name = "mhlo.frontend_attributes"
-    return name in operation.attributes and _FIXED in str(operation.attributes[name])
 
 
 def _inline(call: ir.Operation, callee: ir.Operation) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .bindings import DYNAMIC, current_context, ir, stablehlo
+from .evaluate import ELEMENTWISE
 from .op_sheet import Sides, dot_axes
 from .values import constant as constant_of
 from .values import dense_attr, dtype_of, element_type, integers, numpy_dtype, owner, shape_of, sizes_of, static_shape
@@ -151,19 +152,10 @@ def vector(sizes: Sequence[Size]) -> ir.Value:
     return concatenate([reshape(number(each), [1]) for each in sizes], 0)
 
 
-_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "subtract": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "maximum": max,
-    "minimum": min,
-}
-
-
 def compute(name: str, one: Size, other: Size) -> Size:
     """A size by arithmetic on two: `add`, `subtract`, `multiply`, `maximum` or `minimum`."""
     if isinstance(one, int) and isinstance(other, int):
-        return _ARITHMETIC[name](one, other)
+        return int(ELEMENTWISE[f"stablehlo.{name}"](one, other))
     return elementwise(f"stablehlo.{name}", number(one), number(other))
 
 
@@ -190,18 +182,15 @@ def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: i
         inner = integers(made, "broadcast_dimensions")
         value, axes = made.operands[0], [axes[axis] for axis in inner]
         made = owner(value)
-    own = shape_of(value)
-    result = ir.Operation.create(
-        "stablehlo.dynamic_broadcast_in_dim",
-        results=[type_],
-        operands=[value, shape],
-        attributes={
-            "broadcast_dimensions": integer_list(axes),
-            "known_expanding_dimensions": integer_list([k for k, known in enumerate(own) if known == 1]),
-            "known_nonexpanding_dimensions": integer_list([k for k, known in enumerate(own) if known != 1]),
-        },
+    stretched, kept = ([k for k, known in enumerate(shape_of(value)) if (known == 1) == one] for one in (True, False))
+    return stablehlo.dynamic_broadcast_in_dim(
+        type_,
+        value,
+        shape,
+        integer_list(axes),
+        known_expanding_dimensions=integer_list(stretched),
+        known_nonexpanding_dimensions=integer_list(kept),
     )
-    return result.results[0]
 
 
 def reshape(value: ir.Value, shape: Sequence[Size]) -> ir.Value:

@@ -24,7 +24,7 @@ import numpy as np
 from .bindings import forget_operations, ir, run_pipeline, stablehlo
 from .kinds import EFFECTS, is_removable
 from .ops import integer_list
-from .values import constant, integers, owner, unspread, walk
+from .values import constant, integers, is_static, owner, unspread, walk
 
 
 def tidy(module: ir.Module) -> None:
@@ -69,12 +69,7 @@ def _first(op: ir.Operation, keeps: bool) -> ir.Value | None:
 
 def _of_negation(op: ir.Operation) -> ir.Value | None:
     inner = owner(op.operands[0])
-    return inner.operands[0] if inner is not None and inner.name == "stablehlo.negate" else None
-
-
-def _of_static_shape(op: ir.Operation) -> ir.Value | None:
-    """A reshape, a conversion or a slice to the type that is there."""
-    return _first(op, ir.RankedTensorType(op.operands[0].type).has_static_shape)
+    return inner.operands[0] if inner is not None and inner.name == op.name else None
 
 
 def _of_broadcast(op: ir.Operation) -> ir.Value | None:
@@ -97,8 +92,9 @@ _IDENTITIES: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     "stablehlo.negate": _of_negation,
     "stablehlo.select": lambda op: op.operands[1] if op.operands[1] == op.operands[2] else None,
     "stablehlo.convert": lambda op: op.operands[0],
-    "stablehlo.reshape": _of_static_shape,
-    "stablehlo.slice": _of_static_shape,
+    # A reshape, a conversion or a slice to the type that is there.
+    "stablehlo.reshape": lambda op: _first(op, is_static(op.operands[0].type)),
+    "stablehlo.slice": lambda op: _first(op, is_static(op.operands[0].type)),
     "stablehlo.transpose": lambda op: _first(op, list(axes := integers(op, "permutation")) == sorted(axes)),
     "stablehlo.broadcast_in_dim": _of_broadcast,
     "stablehlo.concatenate": lambda op: _first(op, len(op.operands) == 1),
@@ -136,7 +132,10 @@ def _erase_unused(parent: ir.Operation, pure: Collection[str]) -> bool:
                 if address not in left:
                     continue
                 used = any(next(iter(result.uses), None) is not None for result in op.results)
-                if used or not op.results or _has_effects(op, pure):
+                effect = op.name in EFFECTS
+                if op.name == "func.call":
+                    effect = ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in pure
+                if used or not op.results or effect:
                     erased |= bool(len(op.regions)) and _erase_unused(op, pure)
                     continue
                 owners = [x.owner.operation for x in op.operands if not isinstance(x.owner, ir.Block)]
@@ -146,12 +145,6 @@ def _erase_unused(parent: ir.Operation, pure: Collection[str]) -> bool:
                 erased = True
                 operations += [(address, owner) for address, owner in makers if address in left]
     return erased
-
-
-def _has_effects(op: ir.Operation, pure: Collection[str]) -> bool:
-    if op.name == "func.call":
-        return ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in pure
-    return op.name in EFFECTS
 
 
 def erase(ops: Iterable[ir.Operation], removable: Callable[[ir.Operation], bool] = is_removable) -> set[int]:

@@ -218,9 +218,10 @@ def convolution_numbers(attribute: ir.Attribute) -> Any:
 # ---- values: types, definitions, uses, places -------------------------------------------------------------------
 
 
-def shape_of(value: ir.Value) -> tuple[int | None, ...]:
-    """A tensor's sizes; None for a dynamic one."""
-    return tuple(None if size == DYNAMIC else size for size in ir.RankedTensorType(value.type).shape)
+def shape_of(value: ir.Value | ir.Type) -> tuple[int | None, ...]:
+    """A tensor's sizes, or those of a type; None for a dynamic one."""
+    type_ = value.type if isinstance(value, ir.Value) else value
+    return tuple(None if size == DYNAMIC else size for size in ir.RankedTensorType(type_).shape)
 
 
 def sizes_of(value: ir.Value) -> list[int]:
@@ -436,17 +437,7 @@ def loops_by_depth(module: ir.Module) -> list[ir.Operation]:
 
 def has_operations(module: ir.Module, count: int) -> bool:
     """Whether a module holds at least so many operations, functions not counted."""
-    stack = list(module.body.operations)
-    while stack and count > 0:
-        for region in stack.pop().operation.regions:
-            for block in region.blocks:
-                for operation in block.operations:
-                    count -= 1
-                    if count <= 0:
-                        return True
-                    if len(operation.operation.regions):
-                        stack.append(operation)
-    return count <= 0
+    return sum(op.name not in ("builtin.module", "func.func") for op in walk(module)) >= count
 
 
 def symbol_of(function: ir.Operation) -> str:

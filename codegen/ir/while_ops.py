@@ -84,7 +84,13 @@ def add_to_sum(carries: Sequence[ir.Value], value: ir.Value) -> list[ir.Value]:
     total, *lost = carries
     value = ops.convert(value, total)
     following = stablehlo.add(total, value)
-    return [following, *(stablehlo.add(each, _rounded_off(total, value, following)) for each in lost)]
+    if not lost:
+        return [following]
+    # What rounding takes from the sum; NaN where one is not finite (Knuth 1969, TwoSum).
+    own = stablehlo.subtract(following, total)
+    rest = stablehlo.subtract(total, stablehlo.subtract(following, own))
+    rounded = stablehlo.add(rest, stablehlo.subtract(value, own))
+    return [following, stablehlo.add(lost[0], rounded)]
 
 
 def end_sum(carries: Sequence[ir.Value], like: ir.Value) -> ir.Value:
@@ -94,13 +100,6 @@ def end_sum(carries: Sequence[ir.Value], like: ir.Value) -> ir.Value:
         corrected = stablehlo.add(total, each)
         total = stablehlo.select(stablehlo.is_finite(corrected), corrected, total)
     return ops.convert(total, like)
-
-
-def _rounded_off(x: ir.Value, y: ir.Value, total: ir.Value) -> ir.Value:
-    """What rounding took from a sum `total` of x and y; NaN where one is not finite (Knuth 1969, TwoSum)."""
-    own = stablehlo.subtract(total, x)
-    rest = stablehlo.subtract(x, stablehlo.subtract(total, own))
-    return stablehlo.add(rest, stablehlo.subtract(y, own))
 
 
 # ---- what carries do -----------------------------------------------------------------------------------------------
