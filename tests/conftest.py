@@ -77,6 +77,7 @@ UNOPTIMIZED = (
     "codegen/builder/",
     "codegen/passes/pad/",
     "codegen/test_",
+    "property/test_padding_programs.py",
     "runtime/",
     "test_op_coverage.py",
     "test_outside.py",

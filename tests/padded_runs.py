@@ -14,6 +14,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from rewritten_runs import as_arrays
 
 from hlograph import Program
 from hlograph.builder import dims as dimension
@@ -100,7 +101,8 @@ def garbage(dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
         values = np.full(shape, info.max, dtype)
         values.reshape(-1)[::2] = info.min if dtype.kind == "i" else info.max // 3
         return values
-    return np.full(shape, complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
+    odd = [np.nan, np.inf, np.nan, -np.inf]
+    return np.resize(np.array(odd, dtype) + (complex(0, np.nan) if dtype.kind == "c" else 0), shape).astype(dtype)
 
 
 def padded_array(array: np.ndarray, shape: Sequence[int], *, poison: bool) -> np.ndarray:
@@ -114,42 +116,39 @@ def padded_array(array: np.ndarray, shape: Sequence[int], *, poison: bool) -> np
 
 
 class Padded:
-    """The padded program, compiled once, as a function of exact arrays."""
+    """The padded program, compiled once, as a function of exact arrays; options are `compile`'s."""
 
-    def __init__(self, program: Program, bounds: Sizes, *, poison: bool) -> None:
-        self.exact, self.poison = program.signature, poison
-        options = ",".join(f"{name}={bound}" for name, bound in bounds.items())
-        if poison:
-            self.program = program.run_passes([f"pad{{{options},poison=true}}"])
-        else:
-            self.program = program.pad(bounds)
-        self.run = self.program.compile(policy="exact")
+    def __init__(self, program: Program, bounds: Sizes, *, poison: bool, **options: Any) -> None:
+        self.poison = poison
+        sizes = ",".join(f"{name}={bound}" for name, bound in bounds.items())
+        self.program = program.run_passes([f"pad{{{sizes},poison=true}}"]) if poison else program.pad(bounds)
+        self.run = self.program.compile(policy="exact", **options)
 
     def __call__(self, sizes: Sizes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results' live boxes."""
-        signature = self.program.signature
-        given: list[np.ndarray] = []
-        for argument in signature.arguments:
+        return self.live(sizes, as_arrays(self.run(*self.given(sizes, arrays))))
+
+    def given(self, sizes: Sizes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The padded program's arguments: arrays in the corner of larger ones, then the live sizes."""
+        found: list[np.ndarray] = []
+        for argument in self.program.signature.arguments:
             if argument.size:
-                given.append(np.asarray(sizes[argument.size], argument.dtype))
+                found.append(np.asarray(sizes[argument.size], argument.dtype))
             else:
-                given.append(padded_array(np.asarray(arrays[len(given)]), argument.dims, poison=self.poison))
-        outputs = self.run(*given)
-        outputs = list(outputs) if isinstance(outputs, tuple) else [outputs]
-        known = dict(sizes)
-        for result, output in zip(signature.results, outputs, strict=True):
-            if result.size:
-                known[result.size] = int(output)
+                found.append(padded_array(np.asarray(arrays[len(found)]), argument.dims, poison=self.poison))
+        return found
+
+    def live(self, sizes: Sizes, outputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The live boxes of the padded program's results."""
+        results = list(zip(self.program.signature.results, outputs, strict=True))
+        known = {**sizes, **{result.size: int(output) for result, output in results if result.size}}
         found = []
-        for result, output in zip(signature.results, outputs, strict=True):
+        for result, output in results:
             if not result.size:
                 live = [dimension.evaluate(dim, known) for dim in (result.live or result.dims)]
                 assert len(live) == np.ndim(output), f"live size {live} of a result of shape {np.shape(output)}"
-                assert all(size <= room for size, room in zip(live, np.shape(output), strict=True)), (
-                    live,
-                    output.shape,
-                )
-                found.append(np.asarray(output)[tuple(slice(0, size) for size in live)])
+                assert all(size <= room for size, room in zip(live, np.shape(output), strict=True)), (live, output)
+                found.append(np.asarray(output)[tuple(map(slice, live))])
         return found
 
 
@@ -237,11 +236,9 @@ def _expected(
 ) -> dict[str, list[np.ndarray]]:
     expected: dict[str, list[np.ndarray]] = {}
     if exact is not None:
-        values = exact(*arrays)
-        expected["reference"] = list(values) if isinstance(values, tuple | list) else [values]
+        expected["reference"] = as_arrays(exact(*arrays))
     if function is not None:
-        values = function(*arrays)
-        expected["exact"] = [np.asarray(x) for x in (values if isinstance(values, tuple) else (values,))]
+        expected["exact"] = as_arrays(function(*arrays))
     if interpret:
         with suppress(UnsupportedGraphError):
             expected["interpreter"] = list(source.interpret(*arrays))

@@ -14,14 +14,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
-import jax
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from property.evaluation import Report, interpreted
 from property.programs import Case, arrays_of, build, random_recipe, sizes_of
-from property.test_saved import COLUMNS, ROWS, Recipe, function_of, recipes
+from property.test_loops import WITH_GRADIENT, Recipe, arguments, traced
 from rewritten_runs import as_arrays, close
 
 import hlograph
@@ -124,15 +123,13 @@ def test_random_programs(first, policy):
 
 
 @settings(max_examples=max(PROGRAMS // 6, 1), derandomize="HLOGRAPH_SEED" not in os.environ)
-@given(recipes, st.integers(0, 10**6))
+@given(WITH_GRADIENT, st.integers(0, 10**6))
 def test_gradients_of_random_scans(recipe: Recipe, seed: int):
     """Loops, with what they save, inside of kernels and around them."""
     random = np.random.default_rng(seed)
-    arrays = [random.normal(size=(ROWS, COLUMNS)) for _ in range(2)]
-    arrays += [random.normal(size=(recipe.steps, ROWS, COLUMNS)) for _ in range(2)]
-    with jax.enable_x64(True):
-        program = Program.parse(jax.jit(function_of(recipe), keep_unused=True).lower(*arrays).as_text())
-    wanted = as_arrays(jax.tree.leaves(program.interpret(*arrays)))
+    arrays = arguments(recipe, lambda shape: random.normal(size=shape))
+    program = traced(recipe.gradient, arrays)
+    wanted = program.interpret(*arrays)
     for found, one in zip(run(program, seed, arrays, "exact"), wanted, strict=True):
         close(found, one, 1e-10)  # of gradients of up to six steps
 
