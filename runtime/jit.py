@@ -253,8 +253,8 @@ class Jit(Written):
 
     def _refuse(self, error: HlographError, named: bool) -> None:
         """Raises where the policy needs a program; else says once why `jax.jit` runs the function."""
-        if named and self._programs.needed:
-            raise error
+        if named and self._programs.needed:  # a wrong number of its own, `jax.jit` raises as well
+            raise error.__cause__ if isinstance(error.__cause__, ArithmeticError) else error
         if str(error) not in self._warned:
             self._warned.add(str(error))
             how = "one compile per size" if named else "as it is"

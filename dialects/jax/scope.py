@@ -240,7 +240,8 @@ def solve(zero: Dim, sizes: Mapping[str, int]) -> tuple[str, Dim] | None:
     A single size has one value; else one that stands alone is what the others say, where that is at least 1.
     """
     names = sorted(dimension.roots(zero), reverse=True)
-    for name in names:
+    inside = frozenset().union(*map(dimension.roots, dimension.operands(zero)))  # of functions, as n in `n // 3`
+    for name in (name for name in names if name not in inside):
         rest = dimension.substitute(zero, {name: 0})
         slope = dimension.substitute(zero, {name: 1}) - rest
         if not isinstance(slope, int) or slope == 0 or zero != dimension.symbol(name) * slope + rest:

@@ -99,6 +99,7 @@ DECISIONS = {
     "numpy": (lambda x: x * np.arange(x.shape[0]) * np.log(x.shape[0]), 5),
     "part of a size": (lambda x: x[: int(x.shape[0] * 0.5) + 1], 5),
     "quarters": (lambda x: x * int(x.shape[0] // 4), 3),  # 1 to 3, 4 to 7, 8
+    "divided by a part": (lambda x: x.reshape(-1, x.shape[0] // 3) if x.shape[0] % 3 == 0 else x, None),
     "no decision": (lambda x: (x[: x.shape[0] // 2], jnp.zeros(x.shape[0]), x[None] + x[:, None]), 1),
 }
 
