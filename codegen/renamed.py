@@ -26,6 +26,7 @@ NAMES = {
 _BY_ITSELF = "a call that needs it has it now, without being asked"
 _CHOSEN = "hlograph chooses it"
 OPTIONS = {
+    "backend": "it is device now",
     "backend_level": _CHOSEN,
     "direct_checks": _CHOSEN,
     "open_sizes": _BY_ITSELF,

@@ -484,7 +484,6 @@ def jit(
     optimize: Optimize = "default",
     cpu: CpuArgument = "auto",
     outputs: Outputs = "jax",
-    backend: Any = None,
     **options: Any,
 ) -> Any:
     """`jax.jit` for functions of variable-length arrays: traced once for all sizes of the axes that have names.
@@ -508,7 +507,6 @@ def jit(
             a name and they find nothing to do, `jax.jit` runs the function.
         cpu: how executables for CPU are made, see `hlograph.function`.
         outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
-        backend: another name of `device`.
         options: `keep_unused` and `inline` as for `jax.jit`; `donate_argnums`, `donate_argnames`, `in_shardings`,
             `out_shardings` and `compiler_options`, with which `jax.jit` runs the function, without `dims`.
 
@@ -525,10 +523,8 @@ def jit(
     unknown = sorted(options.keys() - _OPTIONS)
     if unknown:
         raise TypeError(f"hlograph.jit has no option {unknown[0]!r}, and neither has jax.jit")
-    if backend is not None and device is not None:
-        raise OptionError("hlograph.jit: backend is another name of device; give one of the two")
     how = CompileOptions.of(
-        device=find_device(backend if device is None else device),
+        device=find_device(device),
         cache_size=cache_size,
         policy=policy,
         optimize=optimize,

@@ -495,13 +495,15 @@ def call_traced(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) ->
     """
     binding, specs = compiled.vm.binding, compiled.maker.inputs
     if binding.updates:
-        names = ", ".join(str(specs[i].variable) for i in binding.updates.values())
+        updated = ", ".join(str(specs[i].variable) for i in binding.updates.values())
         raise UnsupportedGraphError(
-            f"the compiled function updates {names}, and an update inside a JAX transformation would be lost; compile "
-            "one without updates, whose outputs are the new values"
+            f"the compiled function updates {updated}, and an update inside a JAX transformation would be lost; "
+            "compile one without updates, whose outputs are the new values"
         )
-    given = _explicit(specs, args, named)
-    values = [given[i] if i in given else argument.read() for i, argument in binding.arguments.items()]
+    bound = compiled.__signature__.bind(*args, **named).arguments
+    explicit = [i for i, spec in enumerate(specs) if not spec.implicit]
+    names = dict(zip(explicit, compiled.__signature__.parameters, strict=True))
+    values = [bound[names[i]] if names.get(i) in bound else a.read() for i, a in binding.arguments.items()]
     found = call_suited(binding, values)
     outputs = list(found) if isinstance(found, tuple) else [found]
     return outputs[0] if compiled.unpack_single else None if compiled.return_none else outputs
@@ -522,22 +524,3 @@ def _is_float_for_integer(argument: Any, value: Any) -> bool:
     dtype = getattr(value, "dtype", None)
     kind = "f" if isinstance(value, float) else getattr(dtype, "kind", "")
     return argument.dtype is not None and argument.dtype.kind in "iu" and kind == "f"
-
-
-def _explicit(specs: Sequence[Any], args: Sequence[Any], named: Mapping[str, Any]) -> dict[int, Any]:
-    """The values that a call gives, by the input's number; the others are defaults or shared."""
-    places = [i for i, spec in enumerate(specs) if not spec.implicit]
-    if len(args) > len(places):
-        raise TypeError(
-            f"Too many parameter passed to the compiled function: {len(args)}, at most {len(places)} expected"
-        )
-    given = dict(zip(places, args, strict=False))
-    for name, value in named.items():
-        found = [i for i in places if specs[i].name == name]
-        if len(found) != 1 or found[0] in given:
-            raise TypeError(f"Unknown, ambiguous or repeated input: {name}")
-        given[found[0]] = value
-    for i in places:
-        if i not in given and specs[i].value is None:
-            raise TypeError(f"Missing input: {specs[i].variable}")
-    return given

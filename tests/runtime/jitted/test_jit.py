@@ -276,7 +276,6 @@ REFUSED = [
     (errors.GraphError, "no axis is named m", lambda: jitted(constraints=["m >= 2"])(random(3))),
     (errors.GraphError, r"^constraints: 'n >', column 3: expected '=='", lambda: jitted(constraints=["n >"])),
     (errors.OptionError, r"takes donate_argnums only .* not with dims", lambda: jitted(donate_argnums=0)),
-    (errors.OptionError, "backend is another name of device", lambda: jitted(backend="cpu", device="cpu")),
     (errors.HlographError, "no device 'nonsense'", lambda: jitted(device="nonsense")),
     (
         errors.UnsupportedGraphError,
@@ -431,7 +430,6 @@ def test_options_of_jax_jit() -> None:
         {"keep_unused": True},
         {"inline": True},
         {"compiler_options": {"xla_embed_ir_in_executable": True}},
-        {"backend": "cpu"},
         {"donate_argnums": None},
     ):
         assert_same(hlograph.jit(lambda x: x * 2, **options)(jnp.asarray(x)), want)

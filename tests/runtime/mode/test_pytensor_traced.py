@@ -32,7 +32,7 @@ def test_the_modes_functions_take_tracers():
         np.testing.assert_allclose(found[1], values + np.arange(3.0), rtol=1e-6)
         np.testing.assert_allclose(function(values, 2.0), 8)
     for wrong in [(), (values,), (values, 1.0, 1.0)]:
-        with pytest.raises(TypeError, match=r"input|parameter"):
+        with pytest.raises(TypeError, match=r"input|argument"):
             jax.jit(lambda x, wrong=wrong: function(*[x for _ in wrong]))(values)
 
 
