@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 PUBLIC = (
-    *("signature", "name", "text", "parse", "save", "describe", "op_counts", "compile", "interpret", "to_jax_export"),
-    *("run_passes", "optimize", "specialize", "pad", "plain", "with_pullback", "without_pullback"),
+    *("signature", "text", "parse", "save", "describe", "op_counts", "compile", "interpret", "to_jax_export"),
+    *("optimize", "specialize", "pad", "plain", "with_pullback", "without_pullback"),
 )
 
 

@@ -76,7 +76,6 @@ class Shared(Plain):
     Attributes:
         host: the value that was last seen or written.
         array: the JAX array on its memory.
-        sent: how often a new value was found.
     """
 
     def __init__(self, storage: list[Any], device: Any) -> None:
@@ -84,7 +83,6 @@ class Shared(Plain):
         self.device = device
         self.host: Any = None
         self.array: Any = None
-        self.sent = 0
         self._on_device = True
 
     def read(self) -> Any:
@@ -101,7 +99,6 @@ class Shared(Plain):
         self.host, self._on_device = None, False
 
     def _send(self, value: Any) -> Any:
-        self.sent += 1
         if not isinstance(value, np.ndarray):
             return value  # a scalar, or nothing an executable takes
         usable = value.flags.c_contiguous and value.ctypes.data % ALIGNMENT == 0 and value.flags.writeable
@@ -135,7 +132,6 @@ class DeviceShared(Shared):
         return value if isinstance(value, jax.Array) else super().read()
 
     def _send(self, value: Any) -> Any:
-        self.sent += 1
         if not isinstance(value, np.ndarray):
             return value
         host = value.copy()

@@ -370,7 +370,8 @@ class RaggedJit(OfRows):
         )
         kwargs = {name: with_rows(x, dims.get(name), listed) for name, x in kwargs.items()}
         flat, tree = tree_util.tree_flatten((args, kwargs), is_leaf=is_ragged_value)
-        key = (tree, static, X64.value, *[_kind_of(x) for x in flat])
+        kinds = [(x.axes, kind_of(x.values)) if isinstance(x, Ragged) else kind_of(x) for x in flat]
+        key = (tree, static, X64.value, *kinds)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= _KNOWN_CALLS:
@@ -581,7 +582,3 @@ class RaggedJit(OfRows):
 
     def __repr__(self) -> str:
         return f"<hlograph.jit vmap of {self._parameters.name}{self._parameters.signature}>"
-
-
-def _kind_of(x: Any) -> Any:
-    return (x.axes, kind_of(x.values)) if isinstance(x, Ragged) else kind_of(x)

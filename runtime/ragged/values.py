@@ -141,19 +141,12 @@ class Ragged:
 
     def rows(self) -> list[Any]:
         """The rows, cut to their lengths, which must be known."""
-        lengths = [np.asarray(x) for x in self.lengths]
         values = self.values
         if not isinstance(values, jax.core.Tracer | np.ndarray) and in_host_memory(values):
             values = np.asarray(values)
-        as_jax = not isinstance(self.values, np.ndarray)
-        found = []
-        for number in range(len(self)):
-            part: list[Any] = [slice(None)] * (values.ndim - 1)
-            for axis, own in zip(self.axes, lengths, strict=True):
-                part[axis - 1] = slice(0, int(own[number]))
-            row = values[(number, *part)]
-            found.append(row)
-        if not as_jax:
+        held = Ragged(values, tuple(map(np.asarray, self.lengths)), self.axes)
+        found = [held[number] for number in range(len(self))]
+        if isinstance(self.values, np.ndarray):
             return found
         with enable_x64(self.values.dtype.itemsize >= 8 or bool(jax.config.jax_enable_x64)):
             return [jax.numpy.asarray(row) for row in found]

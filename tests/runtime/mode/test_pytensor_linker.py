@@ -260,7 +260,17 @@ def test_updates_are_those_of_pytensor(build):
         assert got.dtype == expected.dtype
 
 
-def test_what_does_not_change_is_sent_once():
+@pytest.fixture
+def sent(monkeypatch):
+    """The values that go to the device, as they go there."""
+    found = []
+    for kind in (values.Shared, values.DeviceShared):
+        send = kind._send
+        monkeypatch.setattr(kind, "_send", lambda self, x, send=send: found.append(x) or send(self, x))
+    return found
+
+
+def test_what_does_not_change_is_sent_once(sent):
     data, weight = pytensor.shared(np.arange(4000.0)), pytensor.shared(np.ones(3))
     x = pt.dscalar("x")
     outputs = [data.sum() * x + weight.sum()]
@@ -268,14 +278,14 @@ def test_what_does_not_change_is_sent_once():
     arguments = [a for a in binding(function).arguments.values() if isinstance(a, values.Shared)]
     for i in range(5):
         assert function(2.0) == [np.arange(4000.0).sum() * 2 + 3 * (i + 1)]
-        assert [a.sent for a in arguments] == [1, 1]
+        assert len(sent) == 2
         for variable, argument in zip((data, weight), arguments, strict=True):
             held = variable.get_value(borrow=True)
             assert held is argument.host
             assert held.ctypes.data == argument.array.unsafe_buffer_pointer()
     data.set_value(np.zeros(4000))
     assert function(2.0) == [18.0]
-    assert sorted(a.sent for a in arguments) == [1, 2]
+    assert len(sent) == 3
     other = pytensor.function([], data + 1, mode=MODE)
     held = data.get_value(borrow=True)
     np.testing.assert_array_equal(other(), np.ones(4000))
@@ -327,7 +337,7 @@ def test_shared_scalars_and_integers():
     assert k.get_value().dtype == np.int64
 
 
-def test_another_device(monkeypatch):
+def test_another_device(monkeypatch, sent):
     """Where results are not in this process's memory, updates stay where they are until somebody reads them."""
     monkeypatch.setattr(values, "in_host_memory", lambda device: False)
     s, data = pytensor.shared(np.arange(3.0)), pytensor.shared(np.ones(3))
@@ -337,7 +347,7 @@ def test_another_device(monkeypatch):
         assert function(np.ones(3)) == 3 + 3 * i
         assert isinstance(s.container.storage[0], jax.Array)
         assert type(s.get_value()) is np.ndarray
-    assert [a.sent for a in binding(function).arguments.values() if isinstance(a, values.Shared)] == [1, 1]
+    assert len(sent) == 2
     with pytest.raises(ValueError, match="read-only"):
         data.get_value(borrow=True)[0] = 5.0
     s.set_value(np.zeros(3))
