@@ -295,7 +295,7 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
     """The program that is meant, and the compiled function if it is one."""
     from ..dialects.frontend import emit_stablehlo
     from ..runtime.jit import Jit
-    from ..runtime.ragged.calling import OfRows
+    from ..runtime.ragged.rows import OfRows
 
     if isinstance(source, Jit):
         functions = source.functions

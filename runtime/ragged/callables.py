@@ -45,9 +45,8 @@ from ..jitted import X64, Call, JitStats, Key, Parameters, Static, kind_of, leav
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
-from .calling import Empty, Leaf, OfRows, Rows, Variant
-from .function import RowsFunction
-from .values import OF_ROWS, Ragged, as_array, is_ragged_value, leading, prefix, sizes_named, with_rows
+from .rows import Empty, Leaf, OfRows, Rows, RowsFunction, Variant
+from .values import OF_ROWS, Ragged, arrays_of, as_array, is_ragged_value, leading, prefix, sizes_named, with_rows
 
 # Calls with this many different shapes are recognized; then recognition starts again.
 _KNOWN_CALLS = 1 << 12
@@ -82,12 +81,14 @@ class RaggedFunction(OfRows):
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
         names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
         self._entries = [names.get(a.name) for a in signature.arguments]
-        self._axes = [
-            _axes_of(entry, self._rows, len(a.dims) + (not self._inside))
-            for a, entry in zip(signature.arguments, self._entries, strict=True)
-        ]
-        self._shapes = [[dim if isinstance(dim, int) else str(dim) for dim in a.dims] for a in signature.arguments]
-        shared = frozenset(i for i, axes in enumerate(self._axes) if axes is None and not signature.arguments[i].key)
+        self._leaves = []
+        for argument, entry in zip(signature.arguments, self._entries, strict=True):
+            # Where the element has the rows' axis too, of size 1, the others are counted behind it.
+            rank = len(argument.dims) + (not self._inside)
+            axes = {} if argument.key else _axes_of(entry, self._rows, rank)  # keys come one a row
+            self._leaves.append(Leaf(argument.name, axes and {axis + self._inside: n for axis, n in axes.items()}))
+        self._shapes = [None if a.key else [*map(str, a.dims)] for a in signature.arguments]
+        shared = frozenset(i for i, leaf in enumerate(self._leaves) if leaf.axes is None)
         rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
         self.variant = Variant((), self.program, rows, _without_axis if self._inside else None)
         dtypes = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
@@ -119,41 +120,38 @@ class RaggedFunction(OfRows):
         args = (*args, *[container.get_value(borrow=True) for container in self._bindings])
         listed: list[bool] = []
         given = [with_rows(x, entry, listed) for x, entry in zip(args, self._entries, strict=True)]
-        leaves = [
-            Leaf(value, argument.name, True) if argument.key else self._leaf(argument, axes, value, narrow)
-            for argument, axes, value in zip(arguments, self._axes, given, strict=True)
+        values = [
+            x if argument.key else self._checked(argument, leaf.axes is None, x, narrow)
+            for argument, leaf, x in zip(arguments, self._leaves, given, strict=True)
         ]
-        known = self._sizes(leaves, [[] if a.key else s for a, s in zip(arguments, self._shapes, strict=True)])
+        known = self._sizes(self._leaves, values, self._shapes)
         for number, argument in enumerate(arguments):
             if argument.key:
-                key = jax.random.wrap_key_data(key_data(argument, leaves[number].value), impl=argument.key)
-                parts = jax.random.key_data(jax.random.split(key, known[self._rows]))
-                leaves[number] = Leaf(parts, argument.name, False)
-        found = self._run(self, Rows.of(leaves, known))
+                key = jax.random.wrap_key_data(key_data(argument, values[number]), impl=argument.key)
+                values[number] = jax.random.key_data(jax.random.split(key, known[self._rows]))
+        found = self._run(self, Rows.of(self._leaves, values, known))
         results = found if isinstance(found, tuple) else (found,)
         cut = tuple(x.rows() if isinstance(x, Ragged) and listed and all(listed) else x for x in results)
         return cut[0] if len(cut) == 1 else cut
 
-    def _leaf(self, argument: Argument, axes: dict[int, str] | None, value: Any, narrow: bool) -> Leaf:
-        """An argument with its lengths."""
-        array = value.values if isinstance(value, Ragged) else value
+    def _checked(self, argument: Argument, shared: bool, value: Any, narrow: bool) -> Any:
+        """The values of an argument, if they are of its dtype and shape."""
+        array = arrays_of(value)
         if not hasattr(array, "dtype"):
             array = np.asarray(array, argument.dtype)
         check_type(argument, array.dtype, weak=bool(getattr(array, "weak_type", False)), narrow=narrow)
-        dims = argument.dims[self._inside and axes is not None :]
-        rank = len(dims) + (axes is not None)
+        shift = self._inside and not shared  # the element has the rows' axis too, of size 1
+        dims = argument.dims[shift:]
+        rank = len(dims) + (not shared)
         if array.ndim != rank:
-            said = f"the rows' axis {self._rows!r} and those of {argument}" if axes is not None else str(argument)
+            said = str(argument) if shared else f"the rows' axis {self._rows!r} and those of {argument}"
             raise ArgumentShapeError(f"argument {argument.name!r}: expected {rank} axes, {said}; got {array.ndim}")
-        for dim, size in zip(dims, array.shape[axes is not None :], strict=True):
+        for dim, size in zip(dims, array.shape[not shared :], strict=True):
             if isinstance(dim, int) and dim != size:
                 raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
-        if axes is None:
-            return Leaf(array, argument.name, True)
-        leaf = Leaf.of_rows(value if isinstance(value, Ragged) else array, argument.name, axes)
-        if self._inside:  # the element has the rows' axis too, of size 1
-            leaf = replace(leaf, value=array[:, None], axes={axis + 1: name for axis, name in axes.items()})
-        return leaf
+        array = array[:, None] if shift else array
+        is_ragged = isinstance(value, Ragged)
+        return Ragged(array, value.lengths, tuple(axis + shift for axis in value.axes)) if is_ragged else array
 
     def _variant(self, plan: Any, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
         return self.variant
@@ -289,7 +287,7 @@ class _Plan:
     Attributes:
         call: the call as one of a single row.
         specs: of a single row, for each of the program's arguments.
-        leaves: these arguments, without values.
+        leaves: these arguments.
         order: for each of them its place among the flat arguments.
         moved: for each of these the axis of the rows, if it is not the first.
         sizes: those that are the same in every such call.
@@ -306,11 +304,8 @@ class _Plan:
 
     def rows(self, flat: Sequence[Any]) -> Rows:
         """The rows of a call with these flat arguments."""
-        found = []
-        for leaf, place, axis in zip(self.leaves, self.order, self.moved, strict=True):
-            value = leading(flat[place], axis)
-            found.append(replace(leaf, value=value) if leaf.shared else Leaf.of_rows(value, leaf.path, leaf.axes))
-        return Rows.of(found, self.sizes)
+        values = [leading(flat[place], axis) for place, axis in zip(self.order, self.moved, strict=True)]
+        return Rows.of(self.leaves, values, self.sizes)
 
 
 class RaggedJit(OfRows):
@@ -383,22 +378,21 @@ class RaggedJit(OfRows):
         mapped = self._mapped(args, kwargs)
         call = self._parameters.describe(tree, static)
         flat = [leading(x, axis) for x, axis in zip(flat, mapped, strict=True)]
-        whole = self._parameters.specs(call, [x.values if isinstance(x, Ragged) else x for x in flat])
+        whole = self._parameters.specs(call, [arrays_of(x) for x in flat])
         paths = [
             f"{name}{path_text(keys)}"
             for name, value in call.places.items()
             for keys, _ in tree_util.tree_flatten_with_path(value)[0]
         ]
         order = leaves_of(call.places)
-        leaves, specs, whole_leaves = [], [], []
-        for place, path, spec in zip(order, paths, leaves_of(whole), strict=True):
-            leaf, own = self._leaf(flat[place], mapped[place], path, spec)
-            leaves.append(replace(leaf, value=None))
-            specs.append(own)
-            whole_leaves.append(leaf)
+        pairs = [
+            self._leaf(flat[place], mapped[place], path, spec)
+            for place, path, spec in zip(order, paths, leaves_of(whole), strict=True)
+        ]
+        leaves, specs = [leaf for leaf, _ in pairs], [spec for _, spec in pairs]
         structure = tree_util.tree_structure(list(whole.values()))
         found = dict(zip(whole, tree_util.tree_unflatten(structure, specs), strict=True))
-        sizes = self._sizes(whole_leaves, [spec.shape for spec in specs])
+        sizes = self._sizes(leaves, [flat[place] for place in order], [spec.shape for spec in specs])
         return _Plan(call, found, leaves, order, [mapped[place] for place in order], sizes)
 
     def _mapped(self, args: Any, kwargs: Any) -> list[int | None]:
@@ -419,7 +413,7 @@ class RaggedJit(OfRows):
                 raise GraphError(f"dims of {path!r} says that rows differ, but jax.vmap's in_axes has None for it")
             if isinstance(value, Ragged):
                 raise ArgumentTypeError(f"argument {path!r} has rows, but jax.vmap's in_axes has None for it")
-            return Leaf(value, path, True), spec
+            return Leaf(path, None), spec
         if not names:
             raise ArgumentShapeError(f"argument {path!r} is a number, and jax.vmap maps over it: it needs an axis")
         if names[0] != self._rows and isinstance(names[0], str):
@@ -436,13 +430,13 @@ class RaggedJit(OfRows):
                 )
             row.append(axes.get(number, size))
         own = jax.ShapeDtypeStruct(tuple(row), spec.dtype, weak_type=spec.weak_type)
-        return Leaf.of_rows(value, path, axes), own
+        return Leaf(path, axes), own
 
     # ---- traces -----------------------------------------------------------------------------------------------------
 
     def _variant(self, plan: _Plan, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
         flat, tree = tree_util.tree_flatten(list(plan.specs.values()))
-        shared = frozenset(number for number, leaf in enumerate(plan.leaves) if leaf.shared)
+        shared = frozenset(number for number, leaf in enumerate(plan.leaves) if leaf.axes is None)
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
         key = (tree, plan.call.static, X64.value, kinds, shared, empty)
         with self._lock:

@@ -251,7 +251,7 @@ def as_array(x: Any) -> Any:
 def joined(parts: Sequence[Any], places: Sequence[np.ndarray[Any, Any]]) -> Any:
     """Rows that were computed apart, in their order."""
     order = np.argsort(np.concatenate(places))
-    arrays = [x.values if isinstance(x, Ragged) else x for x in parts]
+    arrays = [arrays_of(x) for x in parts]
     module: Any = np if all(isinstance(x, np.ndarray) for x in arrays) else jax.numpy
     sizes = np.array([x.shape[1:] for x in arrays])
     known = {axis for x in parts if isinstance(x, Ragged) for axis in x.axes}
@@ -271,13 +271,13 @@ def joined(parts: Sequence[Any], places: Sequence[np.ndarray[Any, Any]]) -> Any:
 def _lengths_along(x: Any, axis: int) -> np.ndarray[Any, Any]:
     if isinstance(x, Ragged) and axis in x.axes:
         return np.asarray(x.lengths[x.axes.index(axis)])
-    values = x.values if isinstance(x, Ragged) else x
+    values = arrays_of(x)
     return np.full(values.shape[0], values.shape[axis], np.int32)
 
 
 def undefined(x: Any) -> Any:
     """NaN, where there is one."""
-    values = x.values if isinstance(x, Ragged) else x
+    values = arrays_of(x)
     kind = jax.numpy.issubdtype(values.dtype, np.inexact)
     found = jax.numpy.full_like(values, np.nan if kind else 0)
     return Ragged(found, x.lengths, x.axes) if isinstance(x, Ragged) else found
@@ -286,7 +286,7 @@ def undefined(x: Any) -> Any:
 def chosen(filled: Any, x: Any, other: Any) -> Any:
     """Rows with elements from one result, those without from another."""
     if isinstance(x, Ragged):
-        values = other.values if isinstance(other, Ragged) else other
+        values = arrays_of(other)
         shape = tuple(map(max, values.shape, x.values.shape))
         made = chosen(filled, _padded(x.values, shape), _padded(values, shape))
         lengths = []
@@ -327,6 +327,11 @@ def sizes_named(dims: Any) -> tuple[str, frozenset[str]]:
 
 def is_ragged_value(x: Any) -> bool:
     return isinstance(x, Ragged)
+
+
+def arrays_of(x: Any) -> Any:
+    """The padded array of rows, or an array as it is."""
+    return x.values if isinstance(x, Ragged) else x
 
 
 def _is_axes(entry: Any) -> bool:

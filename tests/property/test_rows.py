@@ -15,7 +15,7 @@ from property.programs import arrays_of, build, random_recipe, sizes_of
 
 from hlograph.errors import PaddingError, UnsupportedGraphError
 from hlograph.runtime.options import CompileOptions
-from hlograph.runtime.ragged.function import RowsFunction
+from hlograph.runtime.ragged.rows import RowsFunction
 
 FIRST = int(os.environ.get("HLOGRAPH_SEED", "0"))
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "4"))
