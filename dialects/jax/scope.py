@@ -28,9 +28,6 @@ from ...codegen.ir.jax_compat import inconclusive_error
 
 # Whose questions are about how to write an expression, not about what is computed: JAX's own code and this one.
 _INSIDE = frozenset({"jax", "jaxlib", "hlograph"})
-# After so many guards a size is fixed where no other one of so many on both sides fulfils them.
-_FEW_GUARDS = 8
-_NEAR = 64
 _EXAMPLE = '("n >= 2",)'
 # What an integer of so many bits holds.
 LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
@@ -76,7 +73,6 @@ class Scope(export.SymbolicScope):
         self.open = False
         self._different = {c.lhs - c.rhs for c in known if c.relation == "!="}
         self._dims: dict[str, Dim] = {}
-        self._others: dict[str, list[int]] = {}
         super().__init__(constraints)
 
     def dim(self, size: Any) -> Dim:
@@ -199,28 +195,7 @@ class Scope(export.SymbolicScope):
             self.limits.setdefault((-dim, largest), Constraint(dim, ">=", -largest, text, "overflow"))
 
     def _record(self, lhs: Dim, relation: Any, rhs: Dim, frame: FrameType) -> None:
-        key = (relation, lhs - rhs)
-        if key in self.guards:
-            return
-        guard = self.guards[key] = Constraint(lhs, relation, rhs, where(frame))
-        if self.sizes is not None and len(self.guards) > _FEW_GUARDS:
-            self._drop_others(guard, frame)
-
-    def _drop_others(self, guard: Constraint, frame: FrameType) -> None:
-        """Fixes a size that nothing near it can take the place of: the program for it alone is simpler."""
-        assert self.sizes is not None
-        for name in sorted(dimension.roots(guard.lhs - guard.rhs)):
-            if name not in self.sizes:
-                continue
-            others = self._others.get(name)
-            guards = [guard]
-            if others is None:
-                size = self.sizes[name]
-                others = [x for x in range(max(1, size - _NEAR), size + _NEAR) if x != size]
-                guards = list(self.guards.values())
-            self._others[name] = [x for x in others if all(g.holds({**self.sizes, name: x}) for g in guards)]
-            if not self._others[name]:
-                self.fix_all([name], frame)
+        self.guards.setdefault((relation, lhs - rhs), Constraint(lhs, relation, rhs, where(frame)))
 
     def _refuse(self, text: str, frame: FrameType) -> NoReturn:
         raise UndecidedError(

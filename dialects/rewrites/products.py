@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from .patterns import Reader, derives
+from .patterns import Reader
 
 Module = Callable[[str], Any]
 Term = tuple["Factor", bool]  # and whether it is subtracted
@@ -227,13 +227,22 @@ class Products(Reader):
         A selection may have any dtype, and a negation any of floats: they do not round.
         """
         factor = Factor(self.without_casts(self._cast_inside(factor.variable)), factor.expand)
-        owner = factor.variable.owner
-        if owner is None:
+        below, order = self.below_axes(factor.variable), list(range(factor.variable.type.ndim))
+        outer = factor.variable
+        while outer is not below:
+            order = [x if x == "x" else outer.owner.op.new_order[x] for x in order]
+            (outer,) = outer.owner.inputs
+        if [x for x in order if x != "x"] != list(range(below.type.ndim)):
             return factor, None
-        if self.is_dimshuffle(owner.op):
-            if factor.expand is not None or not self._inserts_axes(owner.op):
-                return factor, None
-            factor = Factor(owner.inputs[0], owner.op)
+        if "x" not in order:
+            factor = Factor(below, factor.expand)
+        elif factor.expand is None:
+            owner = factor.variable.owner
+            factor = Factor(below, (owner if owner.inputs[0] is below else below.dimshuffle(order).owner).op)
+        else:
+            return factor, None
+        if below.owner is None:
+            return factor, None
         kind = self.kind(factor.variable)
         exact = kind is self.switch or (kind is self.neg and factor.variable.type.dtype.startswith("float"))
         known = kind is self.second or kind in self.products or kind is self.sqr
@@ -248,11 +257,6 @@ class Products(Reader):
         if value not in (1, 2) or base.type.broadcastable != power.type.broadcastable:
             return 0
         return int(value)
-
-    def _inserts_axes(self, op: Any) -> bool:
-        return self.is_dimshuffle(op) and [x for x in op.new_order if x != "x"] == list(
-            range(op.input_ndim if hasattr(op, "input_ndim") else len(op.input_broadcastable))
-        )
 
     def without_casts(self, variable: Any) -> Any:
         """`x` of a cast of x to a wider dtype and back."""
@@ -352,35 +356,6 @@ class Products(Reader):
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
-
-
-def one_rewriter(module: Module) -> Any:
-    """The node rewriter `local_sum_of_one` of a library: a reduction over axes of size 1 alone, or over none.
-
-    Differentiation leaves it where something may have been broadcast, and no mask is seen through it.
-
-    Args:
-        module: imports a module of the library by its path below the package.
-    """
-    cast, reduction = module("tensor.basic").cast, module("tensor.math").Sum
-    dimshuffle = module("tensor.elemwise").DimShuffle
-
-    def local_sum_of_one(fgraph: Any, node: Any) -> list[Any] | None:
-        (x,) = node.inputs
-        axes = range(x.type.ndim) if node.op.axis is None or x.type.ndim == 0 else node.op.axis
-        if not all(x.type.broadcastable[axis] for axis in axes):
-            return None
-        kept = [axis for axis in range(x.type.ndim) if axis not in axes]
-        dtype = node.outputs[0].type.dtype
-        if len(kept) < x.type.ndim:
-            inserted = x.owner is not None and derives(type(x.owner.op), dimshuffle)
-            order = [x.owner.op.new_order[axis] for axis in kept] if inserted else kept
-            below = x.owner.inputs[0] if inserted else x
-            whole = order == list(range(below.type.ndim))
-            x = below if whole else x.dimshuffle(*kept)
-        return [x if x.type.dtype == dtype else cast(x, dtype)]
-
-    return module("graph.rewriting.basic").node_rewriter([reduction])(local_sum_of_one)
 
 
 class Sums(Products):

@@ -21,12 +21,12 @@ from ..releases import inner_graph, with_core, with_inner_graph
 from ..scan_parts import is_scan
 from .eigenvectors import with_slopes
 from .patterns import pattern_rewriters
-from .products import Sums, one_rewriter
+from .products import Sums
 from .quotients import Quotients
-from .rebuilding import Rebuilding, kind_of, replaced
+from .rebuilding import Rebuilding
 from .saved_steps import save_steps
 
-QUOTIENTS, SUMS, SUM_OF_ONE = "local_quotients", "local_sums", "local_sum_of_one"
+QUOTIENTS, SUMS = "local_quotients", "local_sums"
 Rewrite = bool | Literal["full"]
 Module = Callable[[str], Any]
 
@@ -55,7 +55,7 @@ class Family:
 
     Attributes:
         ops: names of scalar ops (of elementwise ops) or op classes; the family is in play where a graph has one.
-        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS, SUMS or SUM_OF_ONE.
+        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS or SUMS.
     """
 
     ops: frozenset[str]
@@ -87,7 +87,8 @@ FAMILIES = (
     Family(frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
     Family(frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
     Family(frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
-    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS, SUM_OF_ONE)),
+    # Differentiation leaves reductions where something may have been broadcast, and no mask is seen through one.
+    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS, "local_useless_reduce", "local_reduce_broadcastable")),
 )
 
 
@@ -132,12 +133,8 @@ class Rewrites:
         """The outputs of a graph with these nodes after the selection, which is applied in inner graphs too."""
         ops = {id(node.op): node.op for node in nodes}
         kinds = {_kind(op) for op in ops.values()}
-        before = outputs
-        if "LogSumExp" in kinds:
-            outputs = _without_maximum(outputs, nodes)
         if "Eigh" in kinds:
             outputs = with_slopes(self._module, outputs)
-        if any(x is not y for x, y in zip(outputs, before, strict=True)):
             nodes = order(outputs, set(inputs))
             ops = {id(node.op): node.op for node in nodes}
             kinds = {_kind(op) for op in ops.values()}
@@ -214,7 +211,6 @@ class Rewrites:
         query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=sorted(names))
         optdb = self._module("compile.mode").optdb
         made = {QUOTIENTS: Quotients(self._module).rewriter(), SUMS: Sums(self._module).rewriter()}
-        made[SUM_OF_ONE] = one_rewriter(self._module)
         found = {**made, **pattern_rewriters(self._module)}
         for database in ("canonicalize", "stabilize", "specialize"):
             for rewriter in optdb[database].query(query).get_node_rewriters():
@@ -226,49 +222,3 @@ def _kind(op: Any) -> str:
     """Name of the scalar op of an elementwise op, or of the op's class."""
     op = getattr(op, "core_op", op) if type(op).__name__ == "Blockwise" else op
     return type(getattr(op, "scalar_op", op)).__name__
-
-
-def _without_maximum(outputs: Sequence[Any], nodes: Sequence[Any]) -> list[Any]:
-    """The outputs of a graph in which gradients of `logsumexp` (an op in PyTensor 3.3) have no share of the maximum.
-
-        exp(x - m) * g / s + (m == x) * (g - sum(exp(x - m) * g / s))     ->     exp(x - m) * g / s
-
-    Here `m` is the maximum, `s = sum(exp(x - m))` and `g` the result's cotangent. Differentiating the op's inner graph
-    goes through the maximum too, whose two terms cancel up to rounding. The exponentials are those of the op itself.
-    """
-    return Rebuilding(lambda op: [_Gradient] if type(op).__name__ == "OpFromGraph" else [], nodes).outputs(outputs)
-
-
-class _Gradient:
-    @staticmethod
-    def transform(_graph: Any, node: Any) -> list[Any] | None:
-        """The quotient, for the gradient of a `LogSumExp`."""
-        if len(node.inputs) != 3 or len(node.outputs) != 1:
-            return None
-        x, result, cotangent = node.inputs
-        if result.owner is None or type(result.owner.op).__name__ != "LogSumExp" or result.owner.inputs[0] is not x:
-            return None
-        op = result.owner.op
-        if op.pullback([x], [result], [cotangent])[0].owner.op != node.op:
-            return None
-        ((inner,), outputs) = inner_graph(op)
-        total = _sum_inside(outputs[0])
-        if total is None:
-            return None
-        exponentials, total = replaced([total.owner.inputs[0], total], {inner: x})
-        axes = {axis % x.type.ndim for axis in op.axis}
-        kept = iter(range(cotangent.type.ndim))
-        places = ["x" if axis in axes else next(kept) for axis in range(x.type.ndim)]
-        return [exponentials * (cotangent / total).dimshuffle(places)]
-
-
-def _sum_inside(variable: Any) -> Any:
-    """The sum of exponentials whose logarithm a variable is, up to a term and axes of size 1, or None."""
-    while variable.owner is not None:
-        node = variable.owner
-        if type(node.op).__name__ == "Sum":
-            return variable if kind_of(node.inputs[0]) == "Exp" else None
-        if kind_of(variable) not in ("Add", "Log", "DimShuffle"):
-            return None
-        variable = node.inputs[0]
-    return None
