@@ -110,15 +110,6 @@ def test_every_platform_gives_a_valid_module(platform: str, size: int) -> None:
     assert hlograph.Program.parse(after.text).signature == static.signature
 
 
-@pytest.mark.parametrize("platform", ["cuda", "tpu"])
-def test_batches_on_every_platform(platform: str) -> None:
-    static = hlograph.emit_stablehlo(([A3], [ptl.inv(A3), ptl.cholesky(A3)])).specialize(
-        {"a3_0": 3, "a3_1": 4, "a3_2": 4}
-    )
-    after = static.run_passes([f"device_linalg{{platform={platform}}}"])
-    assert not library_calls(after.text)
-
-
 @pytest.mark.parametrize(("dtype", "library"), [("float32", True), ("float64", False), ("complex64", True)])
 def test_on_a_tpu_lu_of_64_bit_types_stays_portable(dtype: str, library: bool) -> None:
     """XLA:TPU: "Only F32 and C64 types are implemented in LuDecomposition"."""
@@ -170,43 +161,9 @@ def test_functions_of_the_users_module_keep_their_names() -> None:
     np.testing.assert_allclose(function(np.diag([4.0, 9.0])), np.diag([4.0, 6.0]))
 
 
-def test_a_factorization_inside_a_loop() -> None:
-    text = """
-    func.func @main(%a: tensor<2x2xf64>) -> tensor<2x2xf64> {
-      %zero = stablehlo.constant dense<0> : tensor<i64>
-      %one = stablehlo.constant dense<1> : tensor<i64>
-      %two = stablehlo.constant dense<2> : tensor<i64>
-      %r:2 = stablehlo.while(%i = %zero, %x = %a) : tensor<i64>, tensor<2x2xf64>
-      cond {
-        %c = stablehlo.compare LT, %i, %two : (tensor<i64>, tensor<i64>) -> tensor<i1>
-        stablehlo.return %c : tensor<i1>
-      } do {
-        %f = stablehlo.cholesky %x, lower = true : tensor<2x2xf64>
-        %j = stablehlo.add %i, %one : tensor<i64>
-        stablehlo.return %j, %f : tensor<i64>, tensor<2x2xf64>
-      }
-      return %r#1 : tensor<2x2xf64>
-    }"""
-    after = hlograph.Program.parse(text).run_passes(["device_linalg"])
-    assert library_calls(after.text) == {"potrf"}
-    np.testing.assert_allclose(after.compile()(np.diag([16.0, 81.0])), np.diag([2.0, 3.0]))
-
-
 def test_a_module_without_factorizations_stays() -> None:
     before = program([A + 1, B]).specialize(SIZES)
     assert before.run_passes(["device_linalg"]).text == before.text
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("device_linalg{platform=vpu}", "platform is cpu, cuda, gpu, rocm or tpu, not 'vpu'"),
-        ("device_linalg{device=cpu}", "has no option 'device'; it takes platform"),
-    ],
-)
-def test_wrong_options(spec: str, message: str) -> None:
-    with pytest.raises(errors.PassError, match=message):
-        program([ptl.det(A)]).specialize(SIZES).run_passes([spec])
 
 
 def test_open_sizes_are_refused() -> None:

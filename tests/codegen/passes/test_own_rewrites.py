@@ -73,16 +73,6 @@ GONE = {
 }
 
 
-def test_a_log_determinant_beyond_the_range_of_floats(example):
-    """Why it is worth having: as written there is nothing but inf."""
-    half = np.random.default_rng(0).normal(size=(300, 300))
-    a = half @ half.T + np.eye(300)
-    with jax.enable_x64(True):
-        assert hlograph.jit(example["log_determinant"], optimize="none")(a) == np.inf
-        found = hlograph.jit(example["log_determinant"], optimize=["log_of_squares"])(a)
-    np.testing.assert_allclose(found, np.linalg.slogdet(a)[1], rtol=1e-10)
-
-
 def test_a_pytensor_graph(example):
     """The same two patterns, from PyTensor."""
     d, w = pt.dvector("d"), pt.dvector("w")
@@ -117,13 +107,6 @@ def test_refusals(example, name, place):
     after, text = explained(before, name)
     assert reason in text
     assert after.text == before.text
-
-
-def test_another_composite_and_another_dtype(example):
-    with jax.enable_x64(True):
-        program = lowered(example["tridiagonal_solve"], *[np.ones(4)] * 4)
-    other = Program.parse(program.text.replace('composite "acme.', 'composite "other.'))
-    assert explained(other, "tridiagonal_to_lapack")[1] == ""
 
 
 def test_the_text_of_the_docs(example):

@@ -12,7 +12,6 @@ from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.graph.null_type import NullType
-from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors
 from pytensor.ifelse import ifelse
 from support import with_key
@@ -66,15 +65,6 @@ def test_the_order_is_that_of_the_walk():
     assert places(outputs) == ({"a": 0, "b": 1, "c": 2, "e": 3, "d": 4}, 5)
     _, _, outputs = with_key([], [d, c * e])
     assert places(outputs) == ({"d": 0, "c": 1, "a": 2, "b": 3, "e": 4}, 5)
-
-
-def test_emission_is_repeatable():
-    def text():
-        x = pt.dvector("x")
-        scale = pt.exp(normal(size=x.shape))
-        return hlograph.emit_stablehlo(([x], [normal(x, scale), scale])).text
-
-    assert text() == text()
 
 
 def test_outputs_share_a_draw():
@@ -225,13 +215,3 @@ def test_a_derivative_forward_is_undefined():
     assert isinstance(pushed.type, pytensor.gradient.DisconnectedType)
     assert op.R_op(inputs, [None] * 4) == [None]
     assert SplitKey(2).R_op([key], [None]) == [None]
-
-
-def test_a_clone_draws_the_same():
-    """Common random numbers: a copy of the graph for another input reads the same generator."""
-    x, y = pt.dscalar("x"), pt.dscalar("y")
-    draw = normal(x, size=(3,))
-    other = clone_replace([draw], {x: y})[0]
-    _, inputs, outputs = with_key([x, y], [draw, other])
-    first, second = evaluate(inputs, outputs, KEY, 0.0, 5.0)
-    np.testing.assert_allclose(second, first + 5, rtol=1e-14)

@@ -207,13 +207,6 @@ def test_a_generator_that_is_handed_on_as_it_was_is_refused():
         hlograph.function([], drawn)
 
 
-def test_the_graph_that_was_given_stays():
-    drawn = walk(n_steps=3)
-    before = pytensor.printing.debugprint(drawn, file="str")
-    hlograph.function([s], drawn)
-    assert pytensor.printing.debugprint(drawn, file="str") == before
-
-
 def sums_of_more_and_more(first, last):
     """A state and a trace, of draws of sizes `first`, `first + 1`, ... below `last`."""
     rng = generator()

@@ -43,26 +43,6 @@ def test_powers(exponent):
             np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(expected[zero]))
 
 
-@pytest.mark.parametrize(
-    ("op", "exponent"), [("add", -1), ("subtract", -5), ("multiply", -6)], ids=["add", "subtract", "multiply"]
-)
-def test_exponents_that_are_computed_from_constants(op, exponent):
-    """As gradients of powers have them."""
-    text = f"""func.func @main(%x: tensor<13xf64>) -> tensor<13xf64> {{
-  %a = stablehlo.constant dense<-3.0> : tensor<1xf32>
-  %b = stablehlo.constant dense<2.0> : tensor<1xf32>
-  %e = stablehlo.{op} %a, %b : tensor<1xf32>
-  %s = stablehlo.broadcast_in_dim %e, dims = [0] : (tensor<1xf32>) -> tensor<13xf32>
-  %c = stablehlo.convert %s : (tensor<13xf32>) -> tensor<13xf64>
-  %p = stablehlo.power %x, %c : tensor<13xf64>
-  return %p : tensor<13xf64>
-}}"""
-    found = rewritten(text)
-    assert found.applied == {"power_to_multiply": 1}
-    x = np.linspace(0.5, 2, 13)
-    np.testing.assert_allclose(found.program.interpret(x)[0], x ** float(exponent), rtol=1e-14)
-
-
 @pytest.mark.parametrize("kind", ["f32", "i32"])
 def test_absolute_values_of_negations(kind):
     """Every bit is that of the program as written, -2**31 and NaN included; a difference to a number stays."""

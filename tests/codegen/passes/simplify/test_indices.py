@@ -8,7 +8,6 @@ from builds import module_of
 from rewritten_runs import check, rewritten
 
 from hlograph.codegen.analysis.integers import known
-from hlograph.passes import constant
 
 
 def gather(shape, indices, sizes, result, offset=(), collapsed=(), mapped=(0,), vector=1, rank=None) -> str:
@@ -197,17 +196,3 @@ def test_what_is_known(lines):
         assert found is None
     else:
         np.testing.assert_array_equal(found, KNOWN[lines])
-
-
-def test_constants_behind_broadcasts():
-    """`constant` sees through broadcasts of one number only."""
-    module = module_of(
-        "func.func @main() {\n%a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
-        "%b = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<2xi32>) -> tensor<3x2xi32>\n"
-        "%c = stablehlo.constant dense<5> : tensor<i32>\n"
-        "%d = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i32>) -> tensor<3x2xi32>\nreturn\n}\n"
-    )
-    a, b, _, d, _ = module.body.operations[0].regions[0].blocks[0].operations
-    assert constant(a.result).tolist() == [1, 2]
-    assert constant(b.result) is None
-    assert constant(d.result) == 5

@@ -5,13 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from pass_table import PAGE
-from rewritten_runs import check, rewritten
 
 import hlograph
 from hlograph.codegen.passes import simplify
-from hlograph.errors import PassError
 from hlograph.passes import available
 
 
@@ -22,28 +19,6 @@ def test_every_rewrite_is_a_pass():
     for name in simplify.PARTS:
         assert available()[name]
         assert f"\n| `{name}` | " in rows, f"docs/passes.md has no row for {name}"
-
-
-def test_options():
-    with pytest.raises(PassError, match="'simplify' has no option 'fast'; it takes reassociate"):
-        rewritten("func.func @main() { return }", ["simplify{fast=true}"])
-
-
-def model(w, x):
-    """Two layers, and a loop."""
-    hidden = jnp.tanh(x @ w + 1)
-    return jax.lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) + i, hidden).sum(0)
-
-
-@pytest.mark.parametrize("function", [model, jax.grad(lambda w, x: model(w, x).sum())], ids=["value", "gradient"])
-def test_a_model_without_anything_to_simplify(function):
-    """Its transposes of matrices are taken in, and nothing else changes."""
-    rng = np.random.default_rng(0)
-    w, x = rng.normal(size=(4, 5)).astype(np.float32), rng.normal(size=(6, 4)).astype(np.float32)
-    text = jax.jit(function).lower(w, x).as_text()
-    found = check(text, [w, x], exact=False, rtol=1e-5)
-    assert found.applied.keys() <= {"transpose_into_dot"}
-    assert not rewritten(text, ["simplify{reassociate=false}"]).changed
 
 
 def test_in_a_function():
