@@ -227,7 +227,8 @@ class Products(Reader):
         A selection may have any dtype, and a negation any of floats: they do not round.
         """
         factor = Factor(self.without_casts(self._cast_inside(factor.variable)), factor.expand)
-        below, order = self.below_axes(factor.variable), list(range(factor.variable.type.ndim))
+        below = self.below_axes(factor.variable)
+        order: list[Any] = list(range(factor.variable.type.ndim))
         outer = factor.variable
         while outer is not below:
             order = [x if x == "x" else outer.owner.op.new_order[x] for x in order]
