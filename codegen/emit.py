@@ -280,7 +280,7 @@ class Context:
             listed = "\n".join(line for _, line in found)
             error = UnsupportedOpError(
                 f"{len(found)} node{plural} no lowering rule:\n{listed}\nWrite the graph without them, or register a "
-                "rule: @hlograph.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor. "
+                "rule: @hlograph.builder.lowers(TheOp) on a function (ctx, node, *operands) -> Tensor. "
                 'on_unsupported="host" has the graph library run such ops in Python, between the others, if they say '
                 "their shapes."
             )

@@ -221,7 +221,7 @@ class Program:
             names = ", ".join(dict.fromkeys(call.name for call in self.host_calls.values()))
             raise UnsupportedGraphError(
                 f"{self.name} calls Python functions of this process ({names}), and {what}; leave these ops out of the "
-                "graph, or register a lowering rule for them (@hlograph.lowers)"
+                "graph, or register a lowering rule for them (@hlograph.builder.lowers)"
             )
 
     def without_pullback(self) -> Program:

@@ -17,6 +17,7 @@ NAMES = {
     "hlograph.HlographError": "hlograph.errors.HlographError",
     "hlograph.Stats": "the type of Function.stats",
     "hlograph.deserialize_and_load": "hlograph.runtime.lowered.ahead.deserialize_and_load",
+    "hlograph.lowers": "hlograph.builder.lowers",
     "hlograph.lowers_with_jax": "hlograph.builder.lowers_with_jax",
     "Program.constants": "the command `hlograph inspect FILE`",
     "Program.target_costs": "the command `hlograph emit --target`",

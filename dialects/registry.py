@@ -6,7 +6,7 @@ A rule is registered for the *name* of an op's class (`Sparse` before it, for on
 PyMC), because names are the same in Aesara, PyTensor 2.x and 3.x while module paths are not; a name counts only
 for classes of those libraries. Users register for the class itself:
 
-    @hlograph.lowers(MyOp)
+    @hlograph.builder.lowers(MyOp)
     def my_op(ctx, node, x): ...
 
 The classes an op derives from are tried in order, so that a rule for `CAReduce` serves `Sum`.

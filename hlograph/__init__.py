@@ -34,7 +34,6 @@ _WHERE = {
     "jit": ".runtime.jit",
     "Ragged": ".runtime.ragged.values",
     "Mode": ".runtime.mode.classes",
-    "lowers": ".dialects.registry",
     "errors": ".errors",
     "builder": ".builder",
     "passes": ".passes",
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from .codegen.program import Program as Program
     from .codegen.sparse_parts import SparseParts as SparseParts
     from .dialects.frontend import emit_stablehlo as emit_stablehlo
-    from .dialects.registry import lowers as lowers
     from .runtime.bundles.making import bundle as bundle
     from .runtime.bundles.opening import load_bundle as load_bundle
     from .runtime.executables.policy import Bucket as Bucket

@@ -289,7 +289,7 @@ def test_the_rule_for_a_users_op_works():
             outputs[0][0] = np.exp(inputs[0])
 
     page = "docs/pytensor_mode.md"
-    place = next(i for i, block in enumerate(blocks(page)) if "hlograph.lowers" in block)
+    place = next(i for i, block in enumerate(blocks(page)) if "hlograph.builder.lowers" in block)
     run(page, place, hlograph=hlograph, MyOp=MyOp)
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)

@@ -247,7 +247,7 @@ def rule_of(give):
     ],
 )
 def test_a_rule_that_gives_something_else_is_named(give, message) -> None:
-    hlograph.lowers(Halved)(rule_of(give))
+    hlograph.builder.lowers(Halved)(rule_of(give))
     x, two = Halved()(X)
     two.name = "two"
     with pytest.raises(errors.LoweringError, match=rf"the rule halve \(test_emit.py:\d+\) {message}.*Halved"):

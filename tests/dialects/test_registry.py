@@ -87,14 +87,14 @@ def rule_for_halves(ctx: hlograph.builder.Context, node: Apply, x: hlo.Tensor) -
 
 @pytest.mark.usefixtures("clean")
 def test_a_users_op() -> None:
-    hlograph.lowers(Doubled)(lambda ctx, node, x: hlo.multiply(x, ctx.constant(2, node.outputs[0].type.dtype)))
+    hlograph.builder.lowers(Doubled)(lambda ctx, node, x: hlo.multiply(x, ctx.constant(2, node.outputs[0].type.dtype)))
     check_lowering([X], [Doubled()(X) + 1, Doubled()(Doubled()(X))], VALUES)
 
 
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_users_op_with_several_outputs(swap: bool) -> None:
-    hlograph.lowers(Halves)(rule_for_halves)
+    hlograph.builder.lowers(Halves)(rule_for_halves)
     first, second = Halves(swap)(X)
     for size in (0, 1, 4, 5):
         check_lowering([X], [second, first], np.arange(float(size)))
@@ -102,23 +102,23 @@ def test_a_users_op_with_several_outputs(swap: bool) -> None:
 
 @pytest.mark.usefixtures("clean")
 def test_a_rule_registered_later_replaces_the_one_before() -> None:
-    hlograph.lowers(Doubled)(lambda ctx, node, x: x)
+    hlograph.builder.lowers(Doubled)(lambda ctx, node, x: x)
     assert np.asarray(hlograph.function([X], Doubled()(X))(VALUES))[0] == 1
-    hlograph.lowers(Doubled)(lambda ctx, node, x: hlo.add(x, x))
+    hlograph.builder.lowers(Doubled)(lambda ctx, node, x: hlo.add(x, x))
     assert np.asarray(hlograph.function([X], Doubled()(X))(VALUES))[0] == 2
 
 
 @pytest.mark.usefixtures("clean")
 def test_a_derived_class_has_its_bases_rule_until_it_has_its_own() -> None:
-    hlograph.lowers(Doubled)(lambda ctx, node, x: hlo.add(x, x))
+    hlograph.builder.lowers(Doubled)(lambda ctx, node, x: hlo.add(x, x))
     assert registry.find(Tripled()) is registry.find(Doubled())
-    hlograph.lowers(Tripled)(lambda ctx, node, x: hlo.add(x, hlo.add(x, x)))
+    hlograph.builder.lowers(Tripled)(lambda ctx, node, x: hlo.add(x, hlo.add(x, x)))
     check_lowering([X], [Tripled()(X), Doubled()(X)], VALUES)
 
 
 @pytest.mark.usefixtures("clean")
 def test_one_rule_for_several_classes() -> None:
-    rule = hlograph.lowers(Doubled, Tripled)(lambda ctx, node, x: x)
+    rule = hlograph.builder.lowers(Doubled, Tripled)(lambda ctx, node, x: x)
     found = [registry.find(op) for op in (Doubled(), Tripled())]
     assert [x.rule for x in found if x is not None] == [rule, rule]
     assert [x.name for x in found if x is not None] == [f"{__name__}.Doubled", f"{__name__}.Tripled"]
@@ -158,7 +158,7 @@ def test_all_ops_without_a_rule_are_listed_in_one_error() -> None:
     assert sum("Tripled(" in line and "inside OpFromGraph at node" in line for line in lines) == 1
     assert all("node " in line and " of " in line for line in lines)
     assert sum("runs Python, and the size of axis 0 of result 0 is known only then" in line for line in lines) == 3
-    assert "hlograph.lowers" in message
+    assert "hlograph.builder.lowers" in message
     assert 'on_unsupported="host"' in message
 
 
@@ -195,7 +195,7 @@ def test_users_ops_infer_shapes_in_the_old_form_and_the_new(form: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         kind = type("Shaped", (Doubled,), {"infer_shape": old if form == "with the function graph" else new})
-    hlograph.lowers(kind)(lambda ctx, node, x: hlo.add(x, x))
+    hlograph.builder.lowers(kind)(lambda ctx, node, x: hlo.add(x, x))
     y = kind()(X)
     for rewrite in (True, "full"):
         program = hlograph.emit_stablehlo(([X], [y * pt.ones(y.shape), y.shape[0]]), rewrite=rewrite)

@@ -31,7 +31,7 @@ class Built(Op):
         raise NotImplementedError
 
 
-@hlograph.lowers(Built)
+@hlograph.builder.lowers(Built)
 def built(ctx: hlograph.builder.Context, node: Any, *operands: Tensor) -> Tensor:
     return node.op.build(*operands)
 
