@@ -20,7 +20,6 @@ kernels for fewer rows are the same.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,8 +62,7 @@ def run(
     if any(op.name == "func.call" for op in walk(copy)):
         inline_calls(copy, all_of_them=False)
     run_pipeline(copy, "cse,symbol-dce")
-    settings = Settings(block, reassociate)
-    while any(_next(each, elements, settings, report) for each in _blocks(copy)):
+    while any(_next(Straight(each, elements, block, reassociate), report) for each in _blocks(copy)):
         erase_unused(copy)
     if report.rewritten:
         replace_body(module, copy)
@@ -76,20 +74,20 @@ def _blocks(module: ir.Module) -> list[ir.Block]:
     return [block for op in reversed(ops) for region in op.regions for block in region.blocks]
 
 
-def _next(block: ir.Block, elements: int, settings: Settings, report: Report) -> bool:
+def _next(straight: Straight, report: Report) -> bool:
     """Makes one loop; whether there was one to make."""
-    straight = Straight(block, elements)
     for choices in regions(straight) if straight.large else []:
-        region = choices[0]
-        op = region.op(region.largest)
-        try:
-            loop = first_loop(choices, settings)
-        except Refused as refusal:
-            report.refused(op, str(refusal))
-            continue
-        report.applied(op, result=f"{loop.rows} of {loop.size} at a time, for {len(loop.outputs)} results")
-        emit(loop)
-        return True
+        for region in choices:
+            op = region.op(region.largest)
+            try:
+                loop = _loops(region)[0]
+            except Refused as refusal:
+                if region is choices[-1]:
+                    report.refused(op, str(refusal))
+                continue
+            report.applied(op, result=f"{loop.rows} of {loop.size} at a time, for {len(loop.outputs)} results")
+            emit(loop)
+            return True
     return False
 
 
@@ -137,10 +135,13 @@ class Straight:
     Args:
         block: the block.
         elements: how many of them a large array has, at least.
+        size: the bytes of an array that a step makes.
+        reassociate: whether floats may be added in another order.
     """
 
-    def __init__(self, block: ir.Block, elements: int):
+    def __init__(self, block: ir.Block, elements: int, size: int = 0, reassociate: bool = True):
         self.ops = [operation.operation for operation in block.operations]
+        self.size, self.reassociate = size, reassociate
         self._elements = elements
         self.place: dict[ir.Value, int] = {result: place for place, op in enumerate(self.ops) for result in op.results}
 
@@ -290,19 +291,6 @@ def _connected(forms: dict[int, Form], straight: Straight) -> list[set[int]]:
 _FEWEST = 4  # blocks for which a loop is made
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What is asked for.
-
-    Attributes:
-        block: the bytes of an array that a step makes.
-        reassociate: whether floats may be added in another order.
-    """
-
-    block: int
-    reassociate: bool
-
-
 @dataclass
 class Loop:
     """A loop over blocks.
@@ -339,20 +327,12 @@ class Loop:
         return sorted(found)
 
 
-def first_loop(choices: list[Region], settings: Settings) -> Loop:
-    """The first of the loops that a region becomes.
+def _loops(region: Region) -> list[Loop]:
+    """The loops that a region becomes.
 
     Raises:
         Refused: it cannot become any, or nothing is gained.
     """
-    *others, last = choices
-    for region in others:
-        with suppress(Refused):
-            return _loops(region, settings)[0]
-    return _loops(last, settings)[0]
-
-
-def _loops(region: Region, settings: Settings) -> list[Loop]:
     _check(region)
     found: list[Loop] = []
     done: set[int] = set()
@@ -365,9 +345,9 @@ def _loops(region: Region, settings: Settings) -> list[Loop]:
             """Results, wanted ones above all; few sums along its axis; blocks as small as asked for."""
             return len(left.intersection(loop.outputs)), len(loop.outputs), -len(loop.summed), loop.fits
 
-        options = [_follow(region, kind, done, settings) for kind in kinds]
+        options = [_follow(region, kind, done) for kind in kinds]
         gains = [loop for loop in options if loop is not None and loop.outputs]
-        require(gains, _reason(region, settings))
+        require(gains, _reason(region))
         best = max(gains, key=gain)
         found.append(best)
         done.update(best.outputs)
@@ -406,20 +386,20 @@ def _known(region: Region, done: Collection[int]) -> set[int]:
     return found
 
 
-def _reason(region: Region, settings: Settings) -> str:
+def _reason(region: Region) -> str:
     shape = "x".join(map(str, region.shape(region.largest)))
-    if not settings.reassociate:
+    if not region.straight.reassociate:
         return f"no axis of {shape} is the same in all that it is made into, without sums in another order"
     return f"no axis of {shape} is the same in all that it is made from and into"
 
 
-def _follow(region: Region, kind: Axis, done: Collection[int], settings: Settings) -> Loop | None:
+def _follow(region: Region, kind: Axis, done: Collection[int]) -> Loop | None:
     """The loop along a class of axes, where blocks of the size that is asked for can be made."""
     loop = Loop(region, 0, 0)
     known = _known(region, done)
     for place, form in region.forms.items():
         if place not in known:
-            _take(loop, place, form, kind, known, settings)
+            _take(loop, place, form, kind, known)
     inside = loop.along.keys() | loop.summed.keys()
     loop.outputs = [
         place
@@ -431,17 +411,14 @@ def _follow(region: Region, kind: Axis, done: Collection[int], settings: Setting
         return None
     loop.size = region.shape(made[0])[loop.along[made[0]]]
     each = max(region.bytes(place) // loop.size for place in made)
-    loop.fits = each <= settings.block
-    loop.rows = _rows(loop.size, max(1, settings.block // each))
+    loop.fits = each <= region.straight.size
+    # As many rows as may be, or up to half of these where nothing is left over then.
+    most = max(1, region.straight.size // each)
+    loop.rows = next((rows for rows in range(most, most // 2, -1) if loop.size % rows == 0), most)
     return loop if loop.size >= _FEWEST * loop.rows else None
 
 
-def _rows(size: int, most: int) -> int:
-    """How many rows a block has: as many as may be, or up to half of these where nothing is left over then."""
-    return next((rows for rows in range(most, most // 2, -1) if size % rows == 0), most)
-
-
-def _take(loop: Loop, place: int, form: Form, kind: Axis, known: Collection[int], settings: Settings) -> None:
+def _take(loop: Loop, place: int, form: Form, kind: Axis, known: Collection[int]) -> None:
     """Takes an op into a loop, if it can be made there."""
     region, ready = loop.region, loop.along
     if any(source not in ready and source not in known for source in region.straight.reads[place]):
@@ -452,7 +429,7 @@ def _take(loop: Loop, place: int, form: Form, kind: Axis, known: Collection[int]
     if len(axes) == 1:
         if all(axis is None or form.operands[number][axis] == axes[0] for number, axis in enumerate(inside)):
             loop.along[place] = axes[0]
-    elif not axes and form.monoid and (form.ordered or settings.reassociate):
+    elif not axes and form.monoid and (form.ordered or region.straight.reassociate):
         summed = _summed(form, inside)
         if summed is not None:
             loop.summed[place] = summed
@@ -471,16 +448,21 @@ def _summed(form: Form, inside: list[int | None]) -> list[int | None] | None:
     return [axes[number] if axes else None for axes in form.summed]
 
 
-# ---- the loop, written out
-# --------------------------------------------------------------------------------------------  It stands where the
-# first of its results was made; what it reads is moved before it. Results along the axis are written into an array,
-# block by block; those that are summed up are added in a wider type. What is left over of the axis is done once more
-# behind it.
+# ---- the loop, written out -----------------------------------------------------------------------------------------
+#
+# It stands where the first of its results was made; what it reads is moved before it. Results along the axis are
+# written into an array, block by block; those that are summed up are added in a wider type. What is left over of the
+# axis is done once more behind it.
 
 
 def emit(loop: Loop) -> None:
     """Makes a loop, and puts its results in place of those that it computes."""
-    nodes = [_node(loop, place) for place in loop.made]
+    nodes = []  # how each op is done block by block
+    for place in loop.made:
+        axes = loop.summed[place] if place in loop.summed else loop.region.forms[place].places(loop.along[place])
+        lifts = tuple(None if axis is None else Lifted(axis) for axis in axes)
+        lifted = Lifted(loop.along[place]) if place in loop.along else next(each for each in lifts if each is not None)
+        nodes.append(Node(loop.region.op(place), lifted, lifts))
     made: dict[ir.Value, Node] = {result: node for node in nodes for result in node.op.results}
     leaves = [value for node in nodes for value in node.op.operands if value not in made]
     rows = Rows([op for value in leaves if (op := owner(value)) is not None and is_free(value)])
@@ -507,11 +489,3 @@ def emit(loop: Loop) -> None:
         for each, own in zip(everything, split(carries, starts), strict=True):
             for old, new in zip(each.op.results, each.finish(own), strict=True):
                 old.replace_all_uses_with(new)
-
-
-def _node(loop: Loop, place: int) -> Node:
-    """How an op is done block by block."""
-    axes = loop.summed[place] if place in loop.summed else loop.region.forms[place].places(loop.along[place])
-    rows = tuple(None if axis is None else Lifted(axis) for axis in axes)
-    lifted = Lifted(loop.along[place]) if place in loop.along else next(row for row in rows if row is not None)
-    return Node(loop.region.op(place), lifted, rows)

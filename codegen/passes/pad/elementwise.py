@@ -17,7 +17,7 @@ from ...builder import Tensor
 from ...builder.sizes import VALUE
 from ...dims import Dim, maximum, minimum
 from ...ir.bindings import ir
-from ...ir.kinds import CHLO, SCALAR_OPERANDS, STABLEHLO, direction_of
+from ...ir.kinds import CHLO, STABLEHLO, direction_of
 from ...ir.values import constant_value
 from . import facts
 from .facts import UNKNOWN, Fact
@@ -58,42 +58,24 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         if found is not None:
             return [padder.make(found)]
     if len(operands) > 1:
-        operands = _aligned(padder, name, operands)
+        aligned = iter(padder.align([x for x in operands if x.dims]))  # bounds and predicates may be scalars
+        operands = [next(aligned) if x.dims else x for x in operands]
         first = max(operands, key=lambda x: len(x.dims))
     if name == "stablehlo.bitcast_convert" and len(padder.type_of(operation.results[0])[0]) != first.ndim:
-        return _bitcast(padder, operation, first)
-    direction = ""
-    if name == "stablehlo.compare":
-        direction = direction_of(operation)
+        return padder.unpadded(operation, operands, "a bitcast to another width")
+    direction = direction_of(operation) if name == "stablehlo.compare" else ""
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
     if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
         for vector, sizes in (operands, operands[::-1]):
             if isinstance(sizes.tensor.sizes, tuple):
                 padder.sums[tensor.uid] = (vector.tensor.uid, sizes.tensor.sizes)
     source = operands[-1].dtype
-    whole = facts.fold(name, direction, [x.whole for x in operands], source, dtype)
-    pads: list[Fact | None] = []
-    for axis, known in enumerate(first.pads):
-        if known is None:
-            pads.append(None)
-        else:
-            of_axis = [x.pads[axis] or x.whole if x.dims else x.whole for x in operands]
-            pads.append(facts.fold(name, direction, of_axis, source, dtype))
-    return [Live(tensor, first.dims, tuple(pads), whole)]
-
-
-def _aligned(padder: Padder, name: str, operands: list[Live]) -> list[Live]:
-    """Operands of equal static shape; scalar bounds and predicates stay scalars."""
-    dims = operands[0].dims
-    if all(x.dims == dims for x in operands):
-        shape = operands[0].shape
-        if all(x.shape == shape for x in operands):
-            return operands
-    if name in SCALAR_OPERANDS:
-        shaped = [x for x in operands if x.dims]
-        aligned = iter(padder.align(shaped, "operands"))
-        return [next(aligned) if x.dims else x for x in operands]
-    return padder.align(operands, "operands")
+    whole = facts.fold(name, direction, tuple(x.whole for x in operands), source, dtype)
+    known: list[Fact | None] = [None] * first.ndim
+    for axis in first.padded:
+        of_axis = tuple(x.pad(axis) if x.dims else x.whole for x in operands)
+        known[axis] = facts.fold(name, direction, of_axis, source, dtype)
+    return [Live(tensor, first.dims, tuple(known), whole)]
 
 
 def _on_sizes(operation: ir.Operation, name: str, tensors: Sequence[Tensor], dtype: np.dtype[Any]) -> Tensor | None:
@@ -140,17 +122,6 @@ def _on_size_vectors(
             return None
         results.append(found.sizes)
     return padder.builder.size_vector(results, dtype) if padder.builder.exact(tuple(results), dtype) else None
-
-
-def _bitcast(padder: Padder, operation: ir.Operation, x: Live) -> list[Live]:
-    """A bitcast to another width: the last axis of the wider side is static."""
-    shape, dtype = padder.type_of(operation.results[0])
-    dims = (*x.dims, shape[-1]) if len(shape) > x.ndim else x.dims[:-1]
-    if None in dims or x.dims[len(shape) :] != x.shape[len(shape) :]:
-        padder.refuse("it splits or joins elements along a padded axis", *[d for d in x.dims if type(d) is not int])
-    static = (*x.shape, shape[-1]) if len(shape) > x.ndim else x.shape[:-1]
-    tensor = padder.builder.op(operation.name, [x.tensor], static, dtype)  # type: ignore[arg-type]
-    return [padder.make(tensor, dims)]  # type: ignore[arg-type]
 
 
 @pads("stablehlo.constant")

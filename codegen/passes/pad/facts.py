@@ -129,10 +129,9 @@ _KNOWN: dict[str, dict[float, float]] = {
 
 _FINITE, _PARTWISE, _ZERO = (kinds.having("elementwise", fact) for fact in ("finite", "parts", "zero"))
 
-_folded: dict[tuple[Any, ...], Fact] = {}
 
-
-def fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtype: DType) -> Fact:
+@functools.cache
+def fold(name: str, direction: str, facts: tuple[Fact, ...], operand: DType, dtype: DType) -> Fact:
     """The fact of an elementwise op's result.
 
     Args:
@@ -142,23 +141,6 @@ def fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtype
         operand: dtype of the last operand.
         dtype: the result's.
     """
-    key = (name, direction, operand, dtype, *facts)
-    found = _folded.get(key)
-    if found is None:
-        found = _folded[key] = _fold(name, direction, facts, operand, dtype)
-    return found
-
-
-def _holds_all(dtype: DType, source: DType) -> bool:
-    """Whether a float dtype is wide enough for every finite value of another dtype."""
-    if source.kind == "b":
-        return True
-    if source.kind in "iu":
-        return dtype.itemsize >= 4
-    return dtype == source or float(ml_dtypes.finfo(dtype).max) >= float(ml_dtypes.finfo(source).max)
-
-
-def _fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtype: DType) -> Fact:
     if name == "stablehlo.select":
         pred, on_true, on_false = facts
         if isinstance(pred, Constant):
@@ -184,6 +166,15 @@ def _fold(name: str, direction: str, facts: Sequence[Fact], operand: DType, dtyp
     if name in _FINITE and (operand.kind != "c" or name in _PARTWISE) and all(map(is_finite, facts)):
         return FINITE
     return UNKNOWN
+
+
+def _holds_all(dtype: DType, source: DType) -> bool:
+    """Whether a float dtype is wide enough for every finite value of another dtype."""
+    if source.kind == "b":
+        return True
+    if source.kind in "iu":
+        return dtype.itemsize >= 4
+    return dtype == source or float(ml_dtypes.finfo(dtype).max) >= float(ml_dtypes.finfo(source).max)
 
 
 def _evaluate(name: str, direction: str, values: Sequence[Any], dtype: DType) -> Fact | None:

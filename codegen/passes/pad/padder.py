@@ -430,9 +430,9 @@ class Padder:
 
     def align(self, operands: Sequence[Live], what: str = "operands") -> list[Live]:
         """Operands of one rank whose axes must agree, with equal dims and static sizes."""
-        dims = operands[0].dims
-        if all(x.dims == dims for x in operands[1:]) and all(x.shape == operands[0].shape for x in operands[1:]):
+        if len({(x.dims, x.shape) for x in operands}) < 2:
             return list(operands)
+        dims = operands[0].dims
         for x in operands[1:]:
             if len(x.dims) != len(dims):
                 self.refuse(f"{what} have ranks {len(dims)} and {len(x.dims)}")

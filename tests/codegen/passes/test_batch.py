@@ -118,19 +118,6 @@ def test_what_rows_share_has_no_axis_and_sums_are_taken_where_they_are_cheap():
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_a_reduction_of_loops_carries_is_not_taken_for_a_sum():
-    """A carry that is read in its loop is no sum of amounts: it keeps the batch axis."""
-
-    def read(x, n):
-        return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] + jnp.cos(c[1]) * x), (0, x * 0))[1]
-
-    x, n = RNG.normal(size=(ROWS, 4)).astype("float32"), np.array([3, 1, 4], np.int32)
-    program = program_of(read, x[0], n[0])
-    batched, _ = batch(program.copy_module(), ROWS, summed={0})
-    found = Program(batched).compile(optimize="none").run([x, n])[0]
-    np.testing.assert_allclose(found, sum(jax.jit(read)(x[i], n[i]) for i in range(ROWS)), rtol=1e-5, atol=1e-5)
-
-
 def test_checks_are_those_of_all_rows_that_count():
     import pytensor.tensor as pt
     from pytensor.raise_op import Assert

@@ -42,8 +42,8 @@ def test_elementwise(op: str, expected: np.ufunc, dtype: str) -> None:
     assert (np.signbit(found[zeros]) == np.signbit(wanted[zeros])).all()
 
 
-OPEN = '''func.func @main(%x: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]}) -> tensor<?xf64> {
-  return %x : tensor<?xf64> }'''
+OPEN = """func.func @main(%x: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]}) -> tensor<?xf64> {
+  return %x : tensor<?xf64> }"""
 CALL = """func.func @main(%x: tensor<3x3xf64>) -> tensor<3x3xf64> {
   %0:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%x) {mhlo.backend_config = {uplo = 76 : ui8}}
     : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<i32>)

@@ -87,14 +87,6 @@ def started(program, spec):
     return bool(run_all(program.copy_module(), [spec], promising=True))
 
 
-@pytest.mark.parametrize(
-    ("spec", "wanted"),
-    [("cse", True), ("add_zero", True), ("sink_reductions", False), ("roll_loops{reassociate=false}", False)],
-)
-def test_passes_without_anything_to_match_are_not_started(add_zero, spec, wanted):
-    assert started(hlograph.Program.parse(ADDS), spec) is wanted
-
-
 def test_passes_with_something_to_match_are_started():
     body = "".join(f"    %{i + 1} = stablehlo.sine %{i} : tensor<f32>\n" for i in range(300))
     text = f"""

@@ -127,16 +127,7 @@ def test_what_is_left_alone_says_why(name: str, function: Callable[..., Any], re
 
 def test_a_large_argument_is_no_region() -> None:
     weights = np.ones((ROWS, COLUMNS), np.float32)
-    program = program_of(lambda w, b: jnp.exp(w) @ b, [weights, np.ones(COLUMNS, np.float32)])
-    _, text = in_blocks(program)
-    assert "it is made from " in text
-
-
-def test_small_arrays_stay() -> None:
-    program = program_of(FUNCTIONS["product"], arrays())
-    made, text = in_blocks(program, f"elements={ROWS * COLUMNS * WIDTH + 1}")
-    assert made.text == program.text
-    assert text == ""
+    assert "it is made from " in in_blocks(program_of(lambda w, b: jnp.exp(w) @ b, [weights, weights[0]]))[1]
 
 
 def test_initial_values_and_integers() -> None:
@@ -195,15 +186,3 @@ def test_no_large_array_is_kept_for_the_gradient_in_a_jit() -> None:
     text = jax.jit(gradients).lower(x, y, b).as_text()
     assert text.count("stablehlo.while") == 2
     assert biggest(text) < 4200 * 4000 // 4
-
-
-def test_gradients_of_a_function_that_goes_through_the_pass() -> None:
-    x, y, b = arrays()
-    compiled = hlograph.jit(FUNCTIONS["softmax"], optimize=["simplify", PASS])
-    found, wanted = (
-        jax.value_and_grad(lambda *args, f=f: (f(*args) ** 2).sum(), argnums=(0, 1, 2))(x, y, b)
-        for f in (compiled, FUNCTIONS["softmax"])
-    )
-    np.testing.assert_allclose(found[0], wanted[0], rtol=1e-5)
-    for one, other in zip(found[1], wanted[1], strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-5)

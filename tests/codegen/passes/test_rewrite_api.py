@@ -176,16 +176,6 @@ def test_a_group_comes_to_rest_together() -> None:
     assert "stablehlo.multiply" not in exact.text
 
 
-def test_rewrites_that_chase_each_other_are_named() -> None:
-    rewrite("stablehlo.sine", name="there")(lambda op: stablehlo.cosine(op.operands[0]))
-    rewrite("stablehlo.cosine", name="back")(lambda op: stablehlo.sine(op.operands[0]))
-    rewrite("stablehlo.log")(log_of_exp)
-    group("chase", "there", "back", "log_of_exp")
-    program = Program.parse(jax.jit(lambda x: jnp.sin(jnp.log(jnp.exp(x)))).lower(1.0).as_text())
-    with pytest.raises(PassError, match=r"do not come to rest.*there \(\d+ times\), back \(\d+ times\)$"):
-        program.run_passes(["chase"])
-
-
 @pytest.mark.parametrize(
     ("members", "message"),
     [

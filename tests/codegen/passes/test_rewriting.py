@@ -229,13 +229,6 @@ func.func private @inner(%x: tensor<f32>) -> tensor<f32> {
 """
 
 
-def test_ops_in_loops_of_called_functions():
-    rewrite("stablehlo.negate")(double_negation)
-    after, _ = run(NESTED, "double_negation")
-    assert "negate" not in after.text
-    assert after.interpret(np.float32(3))[0] == 12
-
-
 def test_a_loop_that_is_replaced():
     """Its ops go with it: none of them is looked at any more."""
     seen = []

@@ -106,13 +106,6 @@ def test_slices_of_work(work: str, rows: int, count: int, ahead: int):
     assert head.endswith(f": tensor<i32>, tensor<{rows}x4xf32>"), "the array is not carried any more"
 
 
-def test_it_runs_the_same_on_pjrt():
-    """Once, as the ops are XLA's own."""
-    program = Program.parse(LOOP.format(work=WORK["iota of rows"], rows=1, count=6, ahead=3, also="%y"))
-    results = [p.compile(optimize="none")(*arguments()) for p in (moved(program)[0], program)]
-    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-6)
-
-
 TABLE = [[float(i + j) for j in range(4)] for i in range(6)]
 # What stays: the work, how many rows are read, and why.
 STAYS = {

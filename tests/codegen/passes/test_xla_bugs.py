@@ -218,7 +218,7 @@ def folded(body: Any, initial: float, x: np.ndarray) -> np.ndarray:
 def test_initial_values_also_inside_of_somebody_elses_jit(name: str, options: dict[str, Any]) -> None:
     body, initial = BODIES[name]
     ours = hlograph.jit(lambda x: lax.reduce(x, jnp.float32(initial), body, (0,)), **options)
-    for n in (1, 5, 31, 32, 33, 100, 1000) if options else (1, 200):
+    for n in (0, 1, 5, 31, 32, 33, 100, 1000) if options else (1, 200):
         expected = folded(body, initial, vector(n))
         for function in (ours,) if options else (ours, jax.jit(lambda x: ours(x) * 1)):
             np.testing.assert_allclose(function(vector(n)), expected, rtol=1e-5)
