@@ -19,6 +19,7 @@ from padded_runs import garbage
 from pytensor.compile.mode import Mode
 from pytensor.graph.op import Op
 from pytensor.graph.traversal import toposort
+from rewritten_runs import as_arrays
 
 import hlograph
 from hlograph.dialects.library import library
@@ -168,9 +169,7 @@ def check_lowering(
             assert dynamic is None, f"a static module holds {dynamic[0]}"
     for kind, program in programs.items():
         if not interpret or in_turn(program, 3 if kind == "symbolic" else 9):
-            ran = program.compile()(*arrays)
-            ran = ran if len(outs) > 1 else (ran,)
-            for index, (actual, value) in enumerate(zip(ran, wanted, strict=True)):
+            for index, (actual, value) in enumerate(zip(as_arrays(program.compile()(*arrays)), wanted, strict=True)):
                 assert_same(actual, value, rtol=rtol, label=f"{kind}, compiled, output {index}")
         if interpret:
             for index, (actual, value) in enumerate(zip(program.interpret(*arrays), wanted, strict=True)):
@@ -178,6 +177,36 @@ def check_lowering(
     check_padded(symbolic, arrays, wanted, padded=padded, rtol=rtol)
     if transformed and in_turn(symbolic, 48):
         check_transformed(symbolic, arrays, rtol=rtol)
+    return symbolic
+
+
+def check_data_sizes(
+    inputs: Sequence[Any],
+    outputs: Any,
+    *values: Any,
+    dims: Mapping[str, Any] | None = None,
+    rtol: float | None = None,
+    expected: Sequence[Any] | None = None,
+) -> hlograph.Program:
+    """As `check_lowering`, for graphs with sizes from data: open sizes padded and interpreted, static ones compiled.
+
+    Returns:
+        The program with symbolic sizes.
+    """
+    outs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+    arrays = [np.asarray(v, x.type.dtype) for v, x in zip(values, inputs, strict=True)]
+    wanted = [np.asarray(x) for x in expected] if expected is not None else reference(inputs, outs, arrays)
+    symbolic = hlograph.emit_stablehlo((list(inputs), outs), dims=dims)
+    fixed = {x: array.shape for x, array in zip(inputs, arrays, strict=True)}
+    static = hlograph.emit_stablehlo((list(inputs), outs), dims=fixed)
+    runs = {
+        "symbolic": symbolic.compile(policy="padded"),
+        "interpreted": symbolic.interpret,
+        "static": static.compile(),
+    }
+    for kind, run in runs.items():
+        for index, (actual, value) in enumerate(zip(as_arrays(run(*arrays)), wanted, strict=True)):
+            assert_same(actual, value, rtol=rtol, label=f"{kind}, output {index}")
     return symbolic
 
 
@@ -231,8 +260,7 @@ def check_padded(
         return
     assert padded, "the graph was said to be refused by the padding pass"
     for kind, ran in variants.items():
-        results = ran if isinstance(ran, tuple) else (ran,)
-        for index, (actual, value) in enumerate(zip(results, wanted, strict=True)):
+        for index, (actual, value) in enumerate(zip(as_arrays(ran), wanted, strict=True)):
             assert_same(actual, value, rtol=rtol, label=f"{kind}, output {index}")
 
 

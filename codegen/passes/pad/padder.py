@@ -105,6 +105,7 @@ class Padder:
             if op.operation.name == "func.func"
         }
         self._count_names = {count.name for count in self.signature.counts}
+        self._local = {count.name for count in self.signature.local_counts}
         self._signed = {root.name for root in self.signature.roots if root.kind == "value"}
         self._sizes: dict[Dim, int] = {}
         self._dims: dict[Dim, Dim] = {}
@@ -191,10 +192,15 @@ class Padder:
         return found
 
     def equate(self, a: Dim, b: Dim, what: str) -> Dim:
-        """Records that two live sizes are equal; the one to go on with. What was known of sizes is looked at anew."""
+        """Records that two live sizes are equal; the one to go on with. What was known of sizes is looked at anew.
+
+        A size that is known inside of a region only is compared by a check in there, and nothing is known behind it.
+        """
         a, b = self.dim(a), self.dim(b)
         if a == b:
             return a
+        if not self._local.isdisjoint(dimension.roots(a - b)):
+            return a if self._local.isdisjoint(dimension.roots(a)) else b
         constraints = self.builder.constraints
         if not constraints.known_equal(a, b):
             try:

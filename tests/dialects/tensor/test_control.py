@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytensor.tensor as pt
 import pytest
-from data_sizes import check_data_sizes
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.ops import DeepCopyOp, ViewOp
 from pytensor.gradient import grad
@@ -19,7 +18,7 @@ from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.functional import vectorize
-from support import Case, check_case, check_lowering, each
+from support import Case, check_case, check_data_sizes, check_lowering, each
 
 import hlograph
 from hlograph import errors

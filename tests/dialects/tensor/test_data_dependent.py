@@ -8,9 +8,8 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from data_sizes import DemandError, check_data_sizes, markers, resolve
 from pytensor.ifelse import ifelse
-from support import assert_same, check_lowering
+from support import assert_same, check_data_sizes, check_lowering
 
 import hlograph
 import hlograph.pytensor
@@ -45,9 +44,8 @@ def names(program):
     return {count.name: None if count.bound is None else str(count.bound) for count in program.signature.counts}
 
 
-def sizes_of(inputs, output, *values):
-    arrays = [np.asarray(v, variable.type.dtype) for v, variable in zip(values, inputs, strict=True)]
-    return resolve(hlograph.emit_stablehlo((inputs, output)), arrays)
+def compiled(inputs, output):
+    return hlograph.emit_stablehlo((inputs, output)).compile()
 
 
 # ---- masks ----------------------------------------------------------------------------------------------------------
@@ -112,7 +110,7 @@ def test_the_size_is_a_dimension_as_any_other():
 def test_one_size_for_one_mask():
     program = check_data_sizes([x, y, flags], x[flags] + y[flags] * x[flags].mean(), SEVEN, SEVEN, SEVEN > 0)
     assert names(program) == {"nonzero_0": "x_0"}
-    assert len(markers(program.copy_module())) == 1
+    assert program.text.count("custom_call @hlograph.size") == 1
 
 
 def test_a_size_that_nothing_needs_is_forgotten(tmp_path):
@@ -181,11 +179,10 @@ def test_masks_that_do_not_fit():
 def test_sizes_from_data_that_must_agree():
     program = check_data_sizes([x, y], x[x > 0] + y, SEVEN, np.ones((SEVEN > 0).sum()))
     assert [str(c) for c in program.signature.constraints] == ["y_0 == nonzero_0"]
-    exact, sizes = sizes_of([x, y], x[x > 0] + y, SEVEN, np.ones(1))
-    with pytest.raises(ArgumentShapeError, match=f"y_0 == {sizes['nonzero_0']}"):
-        exact.compile()(SEVEN, np.ones(1))
-    with pytest.raises(DemandError, match="nonzero_0 >= 1"):
-        sizes_of([x], x[x > 0][0], -np.ones(2))
+    with pytest.raises(ArgumentShapeError, match="== nonzero_0, got nonzero_0 = "):
+        program.compile()(SEVEN, np.ones(1))
+    with pytest.raises(IndexOutOfBoundsError, match="nonzero_0 >= 1"):
+        compiled([x], x[x > 0][0])(-np.ones(2))
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -379,10 +376,8 @@ def test_repeat_with_sizes_known_before():
 
 
 def test_repeat_with_negative_counts():
-    exact, sizes = sizes_of([x, k], pt.repeat(x, k), SEVEN[:3], [2, -5, 1])
-    assert sizes == {"repeat_0": 3}
     with pytest.raises(ValueError, match="repeats may not contain negative values"):
-        exact.compile()(SEVEN[:3], np.array([2, -5, 1]))
+        compiled([x, k], pt.repeat(x, k))(SEVEN[:3], np.array([2, -5, 1]))
 
 
 # ---- sizes computed as integers -------------------------------------------------------------------------------------
@@ -408,10 +403,8 @@ def test_writing_computed_slices():
 def test_computed_shapes():
     outputs = [pt.zeros((CUT, 2)), pt.eye(CUT)]
     assert set(names(check_data_sizes([x], outputs, SEVEN)).values()) == {None}
-    exact, sizes = sizes_of([k], pt.zeros((k[0],)), [-3])
-    assert sizes == {"alloc_0": 0}
     with pytest.raises(ValueError, match="negative dimensions are not allowed"):
-        exact.compile()(np.array([-3]))
+        compiled([k], pt.zeros((k[0],)))(np.array([-3]))
 
 
 def test_bincount():
@@ -423,9 +416,8 @@ def test_bincount():
 def test_computed_ranges():
     outputs = [pt.arange(CUT), pt.arange(CUT + 3, 1, -2), pt.arange(1, CUT, dtype="float32"), pt.arange(0, 9, CUT)]
     check_data_sizes([x], outputs, SEVEN)
-    exact, _ = sizes_of([x], pt.arange(0, 9, CUT), -np.arange(3.0))
     with pytest.raises(ZeroDivisionError):
-        exact.compile()(-np.arange(3.0))
+        compiled([x], pt.arange(0, 9, CUT))(-np.arange(3.0))
 
 
 @pytest.mark.sampled(4)
@@ -437,10 +429,8 @@ def test_ranges_of_floats(value):
 
 
 def test_a_range_without_a_length():
-    exact, sizes = sizes_of([real], pt.arange(real), np.nan)
-    assert sizes == {"arange_0": 0}
     with pytest.raises(ValueError, match="cannot compute length"):
-        exact.compile()(np.nan)
+        compiled([real], pt.arange(real))(np.nan)
 
 
 # ---- branches -------------------------------------------------------------------------------------------------------
@@ -455,7 +445,7 @@ def test_sizes_inside_a_branch(taken):
     assert not program.signature.counts
     assert [str(count.bound) for count in program.signature.local_counts] == ["x_0"] * 7
     assert program.signature.has_data_sizes
-    assert len(markers(program.copy_module())) == 7
+    assert program.text.count("custom_call @hlograph.size") == 7
     check_data_sizes([x, i], outputs, SEVEN, taken)
 
 
@@ -465,11 +455,11 @@ def test_a_size_inside_a_branch_and_behind_it():
 
 
 def test_demands_on_sizes_inside_a_branch_are_checks():
-    output = ifelse(i > 0, (x[x > 0] + y).sum(), x.sum())
+    output = [ifelse(i > 0, (x[x > 0] + y).sum(), x.sum()), y * 2]  # behind the branch y is as long as it was
     program = check_data_sizes([x, y, i], output, SEVEN, np.ones((SEVEN > 0).sum()), 1)
     assert [check.exception for check in program.signature.checks] == ["ValueError"]
     assert not program.signature.constraints
-    check_data_sizes([x, y, i], output, SEVEN, np.ones(20), 0, expected=[SEVEN.sum()])
+    check_data_sizes([x, y, i], output, SEVEN, np.ones(20), 0, expected=[SEVEN.sum(), np.full(20, 2.0)])
     program = check_data_sizes([x, i], ifelse(i > 0, x[x > 0][0], x.sum()), SEVEN, 1)
     (check,) = program.signature.checks
     assert check.message.startswith("size nonzero_0 must be at least 1: index 0 of axis 0")
