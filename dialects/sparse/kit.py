@@ -7,6 +7,8 @@ written in terms of; a `Kit` makes the nodes. Where places are constants, all th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,66 +20,52 @@ from ..library import Library
 MAJOR = {"csr": 0, "csc": 1}  # the axis that a format goes along
 
 
+@dataclass
 class Matrix:
     """A matrix in compressed form.
 
-    Args:
+    Attributes:
         kit: makes nodes.
         form: "csr" or "csc".
         values: a vector.
         shape: each size an int, or an integer scalar.
-        minor: of each value the column (csr) or row (csc).
-        major: of each value the row (csr) or column (csc), not decreasing; or None, and `starts` tell.
-        starts: where each row (csr) or column (csc) starts; or None.
-        checked: whether major and minor are known to be in range.
+        indices: of each value the column (csr) or row (csc); as given, perhaps wrong, without `given_major`.
+        given_major: of each value the row (csr) or column (csc), not decreasing; or None, and the starts tell.
+        given_starts: where each row (csr) or column (csc) starts, and where the last one ends; or None.
     """
 
-    def __init__(
-        self,
-        kit: Kit,
-        form: str,
-        values: Any,
-        shape: tuple[Any, Any],
-        minor: Any,
-        *,
-        major: Any = None,
-        starts: Any = None,
-    ) -> None:
-        self.kit, self.form, self.values, self.shape = kit, form, values, shape
-        self._indices = minor
-        self._minor = minor if starts is None else None
-        self._major, self._starts = major, starts
+    kit: Kit
+    form: str
+    values: Any
+    shape: tuple[Any, Any]
+    indices: Any
+    given_major: Any = None
+    given_starts: Any = None
 
     @property
     def major(self) -> Any:
         """Of each value the row (csr) or column (csc)."""
-        if self._major is None:
-            self._major, self._minor = self.kit.places(self._starts, self._indices, self.minor_size)
-        return self._major
+        return self._in_range[0]
 
     @property
     def minor(self) -> Any:
         """Of each value the column (csr) or row (csc)."""
-        if self._minor is None:
-            self.major  # noqa: B018  both are found at once
-        return self._minor
+        return self._in_range[1]
 
     @property
-    def indices(self) -> Any:
-        """As `minor`, but as the matrix was given, which may be wrong."""
-        return self._indices
+    def _in_range(self) -> tuple[Any, Any]:
+        if self.given_major is not None:
+            return self.given_major, self.indices
+        return self.kit.places(self.given_starts, self.indices, self.minor_size)
 
-    @property
+    @cached_property
     def starts(self) -> Any:
         """Where each row (csr) or column (csc) starts, and where the last one ends."""
-        if self._starts is None:
-            self._starts = self.kit.starts(self._major, self.major_size)
-        return self._starts
-
-    @property
-    def major_size(self) -> Any:
-        """The number of rows (csr) or columns (csc)."""
-        return self.shape[MAJOR[self.form]]
+        return (
+            self.kit.starts(self.given_major, self.shape[MAJOR[self.form]])
+            if self.given_starts is None
+            else self.given_starts
+        )
 
     @property
     def minor_size(self) -> Any:
@@ -87,13 +75,12 @@ class Matrix:
     @property
     def places(self) -> tuple[Any, Any]:
         """Row and column of each value."""
-        found = (self.major, self.minor)
-        return found if self.form == "csr" else found[::-1]
+        return self._in_range if self.form == "csr" else self._in_range[::-1]
 
     @property
     def count(self) -> Any:
         """The number of values."""
-        known = self._indices.type.shape[0]
+        known = self.indices.type.shape[0]
         return self.values.shape[0] if known is None else known
 
     @property
@@ -103,22 +90,12 @@ class Matrix:
 
     def with_values(self, values: Any) -> Matrix:
         """Other values on the same places."""
-        found = object.__new__(Matrix)
-        found.__dict__ = {**self.__dict__, "values": values}
-        return found
-
-    def with_starts(self, shape: tuple[Any, Any], starts: Any) -> Matrix:
-        """More rows (csr) or columns (csc) behind the others."""
-        found = self.with_values(self.values)
-        found._major, found._minor, found._starts, found.shape = self.major, self.minor, starts, shape
-        return found
+        return replace(self, values=values)
 
     @property
     def transposed(self) -> Matrix:
         """Rows as columns."""
-        found = self.with_values(self.values)
-        found.form, found.shape = "csc" if self.form == "csr" else "csr", self.shape[::-1]
-        return found
+        return replace(self, form="csc" if self.form == "csr" else "csr", shape=self.shape[::-1])
 
     def keys(self) -> Any:
         """A number for each value, which is the same for the same place, in the order of the format."""
@@ -141,7 +118,6 @@ class Kit:
         self.where = "a sparse matrix"
         self._open: set[Any] = set()
         self._places: dict[Any, Any] = {}
-        self._shapes: dict[Any, tuple[Any, Any]] = {}
 
     # ---- constants --------------------------------------------------------------------------------------------------
 
@@ -181,16 +157,11 @@ class Kit:
 
     def shape_vector(self, shape: tuple[Any, Any]) -> Any:
         """A shape as a vector; `shape_of` gives it back."""
-        if all(isinstance(size, int) for size in shape):
-            return self.constant(np.array(shape, np.int32))
-        found = self.cast(self.tensor.stack([self.tensor.as_tensor_variable(x, dtype="int64") for x in shape]), "int32")
-        self._shapes[found] = shape
-        return found
+        sizes = [self.tensor.as_tensor_variable(x, dtype="int64") for x in shape]
+        return self.known(self.cast(self.tensor.stack(sizes), "int32"))
 
     def shape_of(self, vector: Any) -> tuple[Any, Any]:
         """The two sizes in a vector."""
-        if vector in self._shapes:
-            return self._shapes[vector]
         known = self.known(vector)
         if self.is_constant(known):
             return int(known.data[0]), int(known.data[1])
@@ -208,10 +179,7 @@ class Kit:
 
     def bound(self, x: Any) -> Any:
         """A bound of a slice; None where there is none."""
-        if getattr(x.type, "ndim", None) is None:
-            return None
-        found = self.known(x)
-        return int(found.data) if self.is_constant(found) else found
+        return None if getattr(x.type, "ndim", None) is None else self.size_of(self.known(x))
 
     # ---- reading and writing ----------------------------------------------------------------------------------------
 
@@ -263,20 +231,17 @@ class Kit:
 
     def places(self, starts: Any, indices: Any, size: Any) -> tuple[Any, Any]:
         """Majors and minors of a matrix in compressed form, which are checked to be in range."""
+        from .places_op import Places, places
+
         key = starts, indices, size
         if key not in self._places:
-            self._places[key] = self._make_places(*key)
+            if self.is_constant(starts) and self.is_constant(indices) and isinstance(size, int):
+                dtype = "int32" if max(size, len(starts.data)) < 2**31 else "int64"
+                found = [self.constant(x.astype(dtype)) for x in places(starts.data, indices.data, size)]
+            else:
+                found = Places()(starts, indices, size)
+            self._places[key] = tuple(found)
         return self._places[key]
-
-    def _make_places(self, starts: Any, indices: Any, size: Any) -> tuple[Any, Any]:
-        if self.is_constant(starts) and self.is_constant(indices) and isinstance(size, int):
-            from .places_op import places
-
-            dtype = "int32" if max(size, len(starts.data)) < 2**31 else "int64"
-            return tuple(self.constant(x.astype(dtype)) for x in places(starts.data, indices.data, size))
-        from .places_op import Places
-
-        return tuple(Places()(starts, indices, size))
 
     def bounded(self, index: Any, size: Any) -> Any:
         """Indices that are known to be in range."""
@@ -310,7 +275,7 @@ class Kit:
         """A matrix whose places are known to be in range, and in order."""
         axis = MAJOR[form]
         major, minor = self.bounded(major, shape[axis]), self.bounded(minor, shape[1 - axis])
-        return Matrix(self, form, self.known(values), shape, minor, major=major)
+        return Matrix(self, form, self.known(values), shape, minor, major)
 
     def ordered(self, form: str, values: Any, shape: tuple[Any, Any], major: Any, minor: Any) -> Matrix:
         """A matrix of values that stand in any order."""
@@ -331,7 +296,7 @@ class Kit:
         x = self.known(x)
         major, minor = (self.known(i) for i in self.tensor.nonzero(x if form == "csr" else x.T))
         values = x[(major, minor) if form == "csr" else (minor, major)]
-        return Matrix(self, form, values, (x.shape[0], x.shape[1]), minor, major=major)
+        return Matrix(self, form, values, (x.shape[0], x.shape[1]), minor, major)
 
     def whole(self, x: Any) -> Matrix:
         """All elements of a dense matrix, in `csr`."""

@@ -183,7 +183,7 @@ class _Lowering:
                 self.found.containers[variable] = Part(container, part)
         sizes = (starts.shape[0] - 1 if major is None else major, parts[other].shape[0] if minor is None else minor)
         shape = sizes if stored == "csr" else sizes[::-1]
-        self._new[x] = Matrix(self.kit, stored, data, shape, indices, starts=starts)
+        self._new[x] = Matrix(self.kit, stored, data, shape, indices, given_starts=starts)
         return list(parts.values())
 
     def _shorten_shapes(self, nodes: Sequence[Any]) -> None:
@@ -211,7 +211,7 @@ class _Lowering:
         count = int(value.indptr[-1])
         parts = (kit.constant(value.data[:count]), kit.constant(value.indices[:count]), kit.constant(value.indptr))
         shape = (int(value.shape[0]), int(value.shape[1]))
-        return Matrix(kit, value.format, parts[0], shape, parts[1], starts=parts[2])
+        return Matrix(kit, value.format, parts[0], shape, parts[1], given_starts=parts[2])
 
     def _visit(self, node: Any) -> None:
         operands = [self._read(x) for x in node.inputs]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def from_parts(kit: Kit, node: Any, values: Any, indices: Any, starts: Any, shap
     major = sizes[MAJOR[form]]
     starts = kit.sized(starts, major + 1)
     values = kit.sized(values, indices.type.shape[0] if kit.is_constant(indices) else indices.shape[0])
-    return Matrix(kit, form, values, sizes, indices, starts=starts)
+    return Matrix(kit, form, values, sizes, indices, given_starts=starts)
 
 
 @expands("CSMProperties")
@@ -110,8 +111,10 @@ def parts_gradient(kit: Kit, node: Any, *operands: Any) -> Any:
     both = isinstance(rows, int) and isinstance(columns, int)
     size = max(rows, columns) if both else kit.tensor.maximum(rows, columns)  # as many as indices may be in any format
     count = len(starts.data) - 1 if kit.is_constant(starts) else starts.shape[0] - 1
-    x = Matrix(kit, "csr", values, (count, size), indices, starts=starts)
-    other = Matrix(kit, "csr", other_values, (count, size), other_indices, starts=kit.sized(other_starts, count + 1))
+    x = Matrix(kit, "csr", values, (count, size), indices, given_starts=starts)
+    other = Matrix(
+        kit, "csr", other_values, (count, size), other_indices, given_starts=kit.sized(other_starts, count + 1)
+    )
     return kit.at(other, x.keys())
 
 
@@ -124,7 +127,7 @@ def from_list(kit: Kit, node: Any, shape: Any, values: Any, rows: Any) -> Matrix
     indices = kit.known(kit.tensor.alloc(kit.cast(rows, "int64"), columns, count).flatten())
     starts = kit.arange(columns + 1) * count
     values = kit.demanded(values.T.flatten(), "the columns of the rows", (columns, sizes[1]))
-    return Matrix(kit, "csc", values, sizes, indices, starts=starts)
+    return Matrix(kit, "csc", values, sizes, indices, given_starts=starts)
 
 
 @expands("EnsureSortedIndices")
@@ -270,19 +273,15 @@ def product_of_parts(kit: Kit, node: Any, values: Any, indices: Any, starts: Any
     form = "csc" if rows else "csr"
     shape = (kit.size_of(rows[0]) if rows else starts.shape[0] - 1, y.shape[0])
     starts = kit.sized(starts, shape[form == "csc"] + 1)
-    return product(kit, Matrix(kit, form, values, shape, indices, starts=starts), y)
+    return product(kit, Matrix(kit, form, values, shape, indices, given_starts=starts), y)
 
 
 def sparse_product(kit: Kit, x: Matrix, y: Matrix) -> Matrix:
     """A sparse product of sparse matrices: each value of the first times the row that it meets."""
-    tensor, y = kit.tensor, kit.in_form(y, "csr")
+    y = kit.in_form(y, "csr")
     rows, met = x.places
     values = kit.demanded(x.values, "the product of sparse matrices", (x.shape[1], y.shape[0]))
-    starts = y.starts
-    lengths = kit.known((starts[1:] - starts[:-1])[met])
-    source = kit.bounded(tensor.repeat(kit.arange(x.count), lengths), x.count)
-    before = kit.known((tensor.cumsum(lengths) - lengths)[source])
-    other = kit.bounded(kit.arange(source.shape[0]) - before + starts[:-1][met[source]], y.count)
+    source, other = _of_rows(kit, y, met, x.count)
     shape = (x.shape[0], y.shape[1])
     row, column = kit.bounded(rows[source], shape[0]), kit.bounded(y.minor[other], shape[1])
     products = values[source] * y.values[other]
@@ -322,7 +321,7 @@ def structured_dot_gradient(kit: Kit, node: Any, indices: Any, starts: Any, y: A
     y, g = (kit.dense(x) if isinstance(x, Matrix) else x for x in (y, g))
     shape = (g.shape[0], y.shape[0])
     starts = kit.sized(starts, shape[form == "csc"] + 1)
-    pattern = Matrix(kit, form, indices, shape, indices, starts=starts)
+    pattern = Matrix(kit, form, indices, shape, indices, given_starts=starts)
     return kit.cast(sampled(kit, pattern, g, y), node.outputs[0].type.dtype)
 
 
@@ -380,12 +379,16 @@ def rows_of(kit: Kit, node: Any, x: Matrix, index: Any) -> Matrix:
 
 def _rows(kit: Kit, x: Matrix, index: Any) -> Matrix:
     """Rows of a matrix in `csr`."""
-    begins, lengths = x.starts[:-1], x.starts[1:] - x.starts[:-1]
-    counts = kit.known(lengths[index])
-    row = kit.bounded(kit.tensor.repeat(kit.arange(index.shape[0]), counts), index.shape[0])
-    before = kit.known((kit.tensor.cumsum(counts) - counts)[row])
-    source = kit.bounded(kit.arange(row.shape[0]) - before + begins[index][row], x.count)
+    row, source = _of_rows(kit, x, index, index.shape[0])
     return kit.matrix("csr", x.values[source], (index.shape[0], x.shape[1]), row, x.minor[source])
+
+
+def _of_rows(kit: Kit, x: Matrix, index: Any, count: Any) -> tuple[Any, Any]:
+    """For all values of so many rows of a matrix in `csr`, each as often as it is named: by which name, and which."""
+    lengths = kit.known((x.starts[1:] - x.starts[:-1])[index])
+    name = kit.bounded(kit.tensor.repeat(kit.arange(count), lengths), count)
+    before = kit.known((kit.tensor.cumsum(lengths) - lengths)[name])
+    return name, kit.bounded(kit.arange(name.shape[0]) - before + x.starts[:-1][index][name], x.count)
 
 
 @expands("GetItemListGrad")
@@ -395,12 +398,12 @@ def rows_gradient(kit: Kit, node: Any, x: Matrix, index: Any, g: Matrix) -> Matr
     by_row = kit.in_form(g, "csr")
     # Behind the rows stands one that is empty, for rows that nothing is written to.
     starts = tensor.concatenate([by_row.starts, by_row.starts[-1:]])
-    extended = by_row.with_starts((by_row.shape[0] + 1, g.shape[1]), starts)
+    extended = replace(by_row, shape=(by_row.shape[0] + 1, g.shape[1]), indices=by_row.minor, given_major=by_row.major)
+    extended.given_starts = starts
     writer = kit.known(_last_writer(kit, size, index))
     source = tensor.switch(tensor.lt(writer, 0), index.shape[0], writer)
     found = kit.in_form(_rows(kit, extended, kit.known(source)), x.form)
-    found.shape = x.shape
-    return found.with_values(kit.cast(found.values, x.dtype))
+    return replace(found, shape=x.shape, values=kit.cast(found.values, x.dtype))
 
 
 def _last_writer(kit: Kit, size: Any, index: Any) -> Any:
