@@ -6,7 +6,7 @@ for some axes, is one gather or scatter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,13 @@ import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen.builder import INT64, Dims, Tensor
-from ...codegen.builder.types import Sizes
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import unflatten
 from .data_dependent import mask_places
-from .shape import broadcast_to, common_dims, static_int
+from .shape import broadcast_to, common_dims, known_dim, static_int
 from .windows import Window, in_range, read_windows, window, write_windows
 
 
@@ -36,31 +35,44 @@ def make_slice(ctx: Context, node: Any, start: Any, stop: Any, step: Any) -> lis
 
 @lowers("Subtensor")
 def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
-    """`x[i, a:b:c, ...]`."""
+    """`x[i, a:b:c, ...]`; of small integer constants constants, of a vector of known sizes such as `x.shape` sizes."""
     entries = unflatten(node.op.idx_list, indices)
-    known = _known_part(ctx, x, entries)
-    if isinstance(known, Tensor):
-        return known
-    windows = _windows(ctx, x, entries)
-    kept = read_windows(ctx, x, windows)
-    result = hlo.reshape(kept, tuple(dim for dim, w in zip(kept.dims, windows, strict=True) if not w.dropped))
-    return result if known is None else ctx.builder.knowing(result, known)
+
+    def read() -> Tensor:
+        windows = _windows(ctx, x, entries)
+        kept = read_windows(ctx, x, windows)
+        return hlo.reshape(kept, tuple(dim for dim, w in zip(kept.dims, windows, strict=True) if not w.dropped))
+
+    found = _known_at(x, entries)
+    if found is None:
+        return read()
+    part = found[0][found[1]]
+    if x.literal is not None:
+        return ctx.constant(part, x.dtype)
+    return _known_as(ctx, tuple(part) if isinstance(part, np.ndarray) else part, x.dtype, read)
 
 
 @lowers("IncSubtensor")
 def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tensor) -> Tensor:
-    """`x` with `x[...] = y` or `x[...] += y`."""
+    """`x` with `x[...] = y` or `x[...] += y`; known as sizes where that is, as in `set_subtensor(x.shape[-1], n)`."""
     entries = unflatten(node.op.idx_list, indices)
     increment = not node.op.set_instead_of_inc
-    known = _known_write(ctx, x, y, entries, increment=increment)
-    if isinstance(known, Tensor):
-        return known
-    windows = _windows(ctx, x, entries)
-    y = broadcast_to(
-        ctx, hlo.convert(y, x.dtype), tuple(w.length for w in windows if not w.dropped), "the written value"
-    )
-    result = write_windows(ctx, x, hlo.reshape(y, tuple(w.length for w in windows)), windows, increment=increment)
-    return result if known is None else ctx.builder.knowing(result, known)
+
+    def written() -> Tensor:
+        windows = _windows(ctx, x, entries)
+        kept = tuple(w.length for w in windows if not w.dropped)
+        value = broadcast_to(ctx, hlo.convert(y, x.dtype), kept, "the written value")
+        value = hlo.reshape(value, tuple(w.length for w in windows))
+        return write_windows(ctx, x, value, windows, increment=increment)
+
+    size = known_dim(y)
+    wide = hlo.wide_integer(x.dtype) and hlo.wide_integer(y.dtype)
+    found = _known_at(x, entries) if wide and size is not None and isinstance(x.sizes, tuple) else None
+    if found is None:
+        return written()
+    sizes, place = found[0].astype(object), found[1]
+    sizes[place] = sizes[place] + size if increment else size
+    return _known_as(ctx, tuple(sizes), x.dtype, written)
 
 
 def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
@@ -68,11 +80,8 @@ def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
     return given + [Window(0, size) for size in x.dims[len(given) :]]
 
 
-def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | Sizes:
-    """An element or a part of a vector of known sizes, such as `x.shape[0]`, or of a small integer constant.
-
-    What is known of it as sizes, where its value must come from the vector itself; None where nothing is known.
-    """
+def _known_at(x: Tensor, entries: Sequence[Any]) -> tuple[Any, Any] | None:
+    """What is known of the elements of integers, as an array, and constant indices as Python writes them."""
     if x.literal is not None and x.dtype.kind in "iub" and x.literal.size <= 64:
         source: Any = x.literal
     elif x.ndim == 1 and isinstance(x.sizes, tuple):
@@ -84,15 +93,17 @@ def _known_part(ctx: Context, x: Tensor, entries: Sequence[Any]) -> Tensor | Siz
     if None in place:
         return None
     try:
-        part = source[place]
+        source[place]
     except (IndexError, ValueError):  # out of range, or step 0: the caller says what is wrong
         return None
-    if source is x.literal:
-        return ctx.constant(part, x.dtype)
-    if isinstance(part, np.ndarray):
-        sizes = tuple(part)
-        return ctx.builder.size_vector(sizes, x.dtype) if ctx.builder.exact(sizes, x.dtype) else sizes
-    return ctx.builder.size(part, x.dtype) if ctx.builder.exact(part, x.dtype) else part
+    return source, place
+
+
+def _known_as(ctx: Context, sizes: Any, dtype: Any, compute: Callable[[], Tensor]) -> Tensor:
+    """What is known as these sizes: made of them where that is its value, else computed."""
+    if not ctx.builder.exact(sizes, dtype):
+        return ctx.builder.knowing(compute(), sizes)
+    return ctx.builder.size_vector(sizes, dtype) if isinstance(sizes, tuple) else ctx.builder.size(sizes, dtype)
 
 
 def _fixed(entry: Any) -> int | slice | None:
@@ -102,24 +113,6 @@ def _fixed(entry: Any) -> int | slice | None:
     if any(isinstance(part, Tensor) and n is None for part, n in zip(parts, numbers, strict=True)):
         return None
     return slice(*numbers) if isinstance(entry, slice) else numbers[0]
-
-
-def _known_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *, increment: bool) -> Tensor | Sizes:
-    """A vector of known sizes with one of them written, as in `set_subtensor(x.shape[-1], n)`.
-
-    What is known of it as sizes, where its value must come from the vector itself; None where nothing is known.
-    """
-    if not isinstance(x.sizes, tuple) or not hlo.wide_integer(x.dtype) or not hlo.wide_integer(y.dtype):
-        return None
-    if y.ndim or y.sizes is None or isinstance(y.sizes, tuple) or len(entries) != 1:
-        return None
-    place = _fixed(entries[0])
-    if not isinstance(place, int) or not -len(x.sizes) <= place < len(x.sizes):
-        return None
-    sizes = list(x.sizes)
-    sizes[place] = sizes[place] + y.sizes if increment else y.sizes
-    known = tuple(sizes)
-    return ctx.builder.size_vector(known, x.dtype) if ctx.builder.exact(known, x.dtype) else known
 
 
 # ---- index tensors and masks ----------------------------------------------------------------------------------------
