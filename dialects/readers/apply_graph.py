@@ -23,8 +23,7 @@ from ..random import keys
 from ..releases import inner_graphs
 from ..rewrites.selection import Rewrite
 from ..sparse import lower as sparse
-from ..transforms import static_shapes
-from ..transforms.derivatives import Transforms
+from ..transforms import Transforms, looked_up
 from . import xtensors
 
 _LOOKED_AT = 1 << 20  # bytes at once
@@ -112,7 +111,7 @@ def read(
     # What all of the library's rewrites leave need not have derivatives any more.
     source = (list(everything), list(outputs)) if rewrite == "full" else None
     if rewrite:
-        with static_shapes.looked_up(library.module):
+        with looked_up(library.module):
             everything, outputs = library.rewrite(everything, outputs, rewrite)
         for item, variable in zip(described, everything, strict=True):
             item.variable = variable

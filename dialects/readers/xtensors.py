@@ -25,7 +25,7 @@ from ...codegen.inputs import fresh
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
 from ..rewrites.rebuilding import Rebuilding
-from ..transforms import static_shapes
+from ..transforms import looked_up
 
 _DEPTH = 32  # how often what a rewrite gives is rewritten again
 
@@ -69,7 +69,7 @@ def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lo
     for x in (x for x in roots if _belongs(x) and (x in set(inputs) or x.owner is None)):
         plain, seeds[x] = _plain(library, x)
         given[plain] = x
-    with static_shapes.looked_up(library.module):
+    with looked_up(library.module):
         asked = [_as_plain(library, x) for x in outputs]
         found = Rebuilding(_tracker(library), order(asked, set(inputs)), seeds, _DEPTH).outputs(asked)
     stands = {old: new for new, old in given.items()}

@@ -25,7 +25,7 @@ from ...codegen.inputs import fresh, root_base
 from ...codegen.sparse_parts import COMPRESSED, OTHER_SIZE, compressed, part_of
 from ..library import Library
 from ..releases import inner_graph, inner_graphs, with_inner_graph
-from ..transforms import static_shapes
+from ..transforms import looked_up
 from .kit import MAJOR, Kit, Matrix
 from .ops import expand, of_sparse
 
@@ -82,7 +82,7 @@ def lower(
     nodes = order(outputs, set(inputs))
     if not any(map(is_sparse, (*inputs, *outputs))) and not any(_holds(node.op) for node in nodes):
         return None
-    with static_shapes.looked_up(library.module):
+    with looked_up(library.module):
         return _Lowering(library, inputs, containers).run(nodes, outputs, names)
 
 

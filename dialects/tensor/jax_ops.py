@@ -99,43 +99,22 @@ class _Applied:
 _EXTRAPOLATES, _ZEROS, _RAISES, _CONSTANT = range(4)
 
 
-@dataclass(frozen=True)
-class _Pieces:
-    """A function of numbers: which piece they are in, and its polynomial, the highest power first.
-
-    Attributes:
-        points: where the pieces begin, and where the last one ends.
-        coefficients: of each power, for each piece, in the distance from where it begins.
-        clips: whether arguments outside count as the nearest point.
-    """
-
-    points: tuple[float, ...]
-    coefficients: tuple[tuple[float, ...], ...]
-    clips: bool
-
-    def __call__(self, x: Any) -> Any:
-        """The values."""
-        import jax.numpy as jnp
-
-        points = np.array(self.points)
-        if self.clips:
-            x = jnp.clip(x, points[0], points[-1])
-        piece = jnp.clip(jnp.searchsorted(points, x, side="right") - 1, 0, len(points) - 2)
-        distance = x - jnp.asarray(points)[piece]
-        value, *rest = (jnp.asarray(row)[piece] for row in self.coefficients)
-        for coefficient in rest:
-            value = value * distance + coefficient
-        return value
-
-
-def _parts(spline: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The points of a spline and the coefficients between them."""
+def _evaluated(x: Any, *, op: Any) -> Any:
+    """A spline at each element: the piece that it is in, and the polynomial there, the highest power first."""
+    import jax.numpy as jnp
     from scipy.interpolate import PPoly
 
-    knots, _, degree = spline._eval_args
-    whole = PPoly.from_spline(spline._eval_args)
+    knots, _, degree = op.spline._eval_args
     last = len(knots) - degree - 1
-    return knots[degree : last + 1], whole.c[:, degree:last]
+    points, rows = knots[degree : last + 1], PPoly.from_spline(op.spline._eval_args).c[:, degree:last]
+    outside = (x < points[0]) | (x > points[-1])
+    x = jnp.clip(x, points[0], points[-1]) if op.spline.ext == _CONSTANT else x
+    piece = jnp.clip(jnp.searchsorted(points, x, side="right") - 1, 0, len(points) - 2)
+    distance = x - jnp.asarray(points)[piece]
+    value, *others = (jnp.asarray(row)[piece] for row in rows)
+    for coefficient in others:
+        value = value * distance + coefficient
+    return jnp.where(outside, 0.0, value) if op.spline.ext == _ZEROS else value
 
 
 def _unsupported(op: Any) -> Sequence[str]:
@@ -144,17 +123,11 @@ def _unsupported(op: Any) -> Sequence[str]:
 
 
 @lowers("PyMCSplineWrapper", batched=True, unsupported=_unsupported)
-def spline(ctx: Context, node: Any, x: Tensor) -> Tensor:
+def spline(ctx: Context, node: Any, x: Tensor) -> list[Tensor]:
     """A spline of constant points at each element."""
-    found = node.op.spline
-    points, coefficients = _parts(found)
-    pieces = _Pieces(tuple(points.tolist()), tuple(map(tuple, coefficients.tolist())), found.ext == _CONSTANT)
     x = hlo.convert(x, np.float64)
-    value = hlo.import_function("spline", pieces, [x])
-    low, high = (hlo.full_like(x, float(end)) for end in (points[0], points[-1]))
-    outside = (x < low) | (x > high)
-    if found.ext == _ZEROS:
-        value = hlo.select(outside, hlo.full_like(x, 0), value)
-    if found.ext == _RAISES:
+    if node.op.spline.ext == _RAISES:
+        ends: Any = node.op.spline._eval_args[0][[0, -1]].tolist()
+        outside = (x < ends[0]) | (x > ends[1])
         ctx.check(~outside, "ValueError", "a spline with ext='raise' has arguments outside of its points")
-    return hlo.convert(value, ctx.out_dtype())
+    return _apply(ctx, node, _evaluated, (x,), node.op)

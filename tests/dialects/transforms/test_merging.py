@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 from pytensor.printing import Print
 
 from hlograph.codegen.graph import order
-from hlograph.dialects.transforms.derivatives import merged
+from hlograph.dialects.transforms import merged
 
 
 def test_equal_nodes_and_constants_are_one():
