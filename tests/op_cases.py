@@ -145,9 +145,7 @@ ELEMENTWISE = {
     "Composite": Case(_composite, ("normal", "vector")),
     "ScalarLoop": Case(_scalar_loop, ("vector",)),
     **_elemwise(
-        "Erf:erf Erfc:erfc Erfcx:erfcx I0:i0 I1:i1 J0:j0 J1:j1 Sigmoid:sigmoid Softplus:softplus",
-        "normal",
-        module=psm,
+        "Erf:erf Erfc:erfc Erfcx:erfcx I0:i0 I1:i1 J0:j0 J1:j1 Sigmoid:sigmoid Softplus:softplus", "normal", module=psm
     ),
     **_elemwise("Erfcinv:erfcinv Erfinv:erfinv", "vector", module=psm),
     **_elemwise("Gamma:gamma GammaLn:gammaln Psi:psi TriGamma:tri_gamma", "large", module=psm),

@@ -1,4 +1,4 @@
-"""Tables of scalar ops with the values to try them at, for tests/dialects/tensor/test_scalar.py and test_special.py.
+"""Tables of scalar ops with the values to try them at, for tests/dialects/tensor/test_scalar.py.
 
 Left out on purpose: subnormal numbers (XLA flushes them to 0, in operands and in results), and the sign of a zero
 (`sign(-0.0)`, `0.0 // 2` and the maximum of zeros differ from NumPy's in it).

@@ -99,10 +99,7 @@ GRAPHS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "NotEqualSparseSparse": (_of_two(lambda m, k: _op("not_equal_s_s")(m, k)), TWO),
     "Remove0": (_of_one(lambda m: _op("Remove0")()(m)), ONE),
     "RowScaleCSC": (_of_one(ps.row_scale, "csc"), (*ONE, "vector")),
-    "SamplingDot": (
-        lambda x, i, a, b: dense(_op("sampling_dot")(a, b, matrix(x, i))),
-        (*ONE, "positive", "general"),
-    ),
+    "SamplingDot": (lambda x, i, a, b: dense(_op("sampling_dot")(a, b, matrix(x, i))), (*ONE, "positive", "general")),
     "SpSum": (_of_one(lambda m: ps.sp_sum(m, axis=0)), ONE),
     "SparseBlockDiagonal": (_of_two(lambda m, k: _op("block_diag")(m, k)), TWO),
     "SparseFromDense": (lambda x: dense(ps.csr_from_dense(x)), ("positive",)),

@@ -249,12 +249,7 @@ def _is_one_number(data: Any) -> bool:
 
 
 def _input(
-    library: Library,
-    variable: Any,
-    given: Any,
-    number: int,
-    containers: dict[Any, Any],
-    axes: tuple[str | None, ...],
+    library: Library, variable: Any, given: Any, number: int, containers: dict[Any, Any], axes: tuple[str | None, ...]
 ) -> Input:
     name = variable.name or f"arg{number}"
     dtype = getattr(variable.type, "dtype", None)

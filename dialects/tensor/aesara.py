@@ -119,10 +119,7 @@ def expm_gradient(ctx: Context, node: Any, a: Tensor, by_result: Tensor) -> Tens
     a, by_result = (hlo.convert(x, ctx.out_dtype()) for x in (a, by_result))
     size = ctx.equate(a.dims[0], a.dims[1], "ExpmGrad")
     transposed = hlo.transpose(a, (1, 0))
-    rows = [
-        hlo.concatenate([transposed, by_result], 1),
-        hlo.concatenate([hlo.full_like(a, 0), transposed], 1),
-    ]
+    rows = [hlo.concatenate([transposed, by_result], 1), hlo.concatenate([hlo.full_like(a, 0), transposed], 1)]
     blocks = hlo.expm(hlo.concatenate(rows, 0))
     return hlo.slice_axis(hlo.slice_axis(blocks, 0, 0, size), 1, size, size)
 

@@ -158,11 +158,7 @@ def _counts(ctx: Context, parameter: Tensor, rank: int, name: str) -> tuple[Dim,
 
 
 def _check_choice(
-    ctx: Context,
-    op: Any,
-    parameters: Sequence[Tensor],
-    counted: Mapping[int, tuple[Dim, ...]],
-    sizes: Sequence[Dim],
+    ctx: Context, op: Any, parameters: Sequence[Tensor], counted: Mapping[int, tuple[Dim, ...]], sizes: Sequence[Dim]
 ) -> None:
     """There must be as many items as are chosen, and as many with a chance."""
     if not getattr(op, "replace", True):  # Aesara's, whose size is how many are chosen

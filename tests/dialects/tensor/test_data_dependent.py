@@ -162,10 +162,7 @@ def test_functions_of_a_selection():
 
 
 def test_gradients():
-    outputs = [
-        pytensor.grad((x[x > 0] ** 2).sum(), x),
-        pytensor.grad((pt.repeat(x, k) ** 2).sum(), x),
-    ]
+    outputs = [pytensor.grad((x[x > 0] ** 2).sum(), x), pytensor.grad((pt.repeat(x, k) ** 2).sum(), x)]
     check_data_sizes([x, k], outputs, SEVEN, [2, 0, 1, 3, 0, 0, 1])
 
 

@@ -351,33 +351,6 @@ def test_a_padded_program_keeps_the_library_where_a_matrix_is_not_padded(kind: s
     assert "lapack" in program.pad({"v_0": 8}).run_passes(["device_linalg"]).text
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("policy", ["exact", "padded"])
-@pytest.mark.parametrize("kind", ["eigh", "svd", "qr", "lu"])
-def test_beside_running_sums(kind: str, policy: str) -> None:
-    """LAPACK stays what factors, also what a running sum comes before."""
-
-    def factors(x: pt.TensorVariable) -> list[pt.TensorVariable]:
-        if kind == "eigh":
-            return ptl.eigh(x @ x.mT)
-        if kind == "svd":
-            return ptl.svd(x, full_matrices=False)
-        return ptl.qr(x.mT, mode="economic") if kind == "qr" else ptl.lu(x @ x.mT)[1:]
-
-    first = factors(A)
-    outputs = [*first, *[pt.cumsum(x, axis=0) for x in first], *factors(pt.cumsum(A, axis=1))]
-    a = normal(3, 5)
-    compiled = hlograph.function([A], outputs, policy=policy)
-    found, expected = [np.asarray(x) for x in compiled(a)], reference([A], outputs, [a])
-    assert "lapack_" in compiled.lower(a).stages[-1].text
-    count = len(first)
-    for x, y, running in zip(found[:count], expected, found[count:], strict=False):
-        np.testing.assert_allclose(abs(x), abs(y), rtol=LOOSE, atol=LOOSE)
-        np.testing.assert_allclose(running, np.cumsum(x, axis=0), rtol=LOOSE, atol=LOOSE)
-    for x, y in zip(found[2 * count :], expected[2 * count :], strict=True):
-        np.testing.assert_allclose(abs(x), abs(y), rtol=LOOSE, atol=LOOSE)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_eig_and_schur_of_bad_numbers_are_nan(bad: float) -> None:
     """Those of other matrices of the batch are not."""

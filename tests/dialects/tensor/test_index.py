@@ -13,12 +13,7 @@ from support import check_lowering, numbers
 
 import hlograph
 import hlograph.pytensor
-from hlograph.errors import (
-    ArgumentShapeError,
-    IndexOutOfBoundsError,
-    IndexShapeError,
-    UnsupportedGraphError,
-)
+from hlograph.errors import ArgumentShapeError, IndexOutOfBoundsError, IndexShapeError, UnsupportedGraphError
 
 
 def both(region, y) -> list:

@@ -65,11 +65,7 @@ def products() -> Iterator[Case]:
     for left, right in [*stacks, ((6, 1, 4, 3), (2, 3, 5))]:
         x, y = two(left, right)
         yield f"matmul {left} {right}", [x, y], x @ y, [normal(*left), normal(*right)]
-    for name, left, right in (
-        ("vecdot", (2, 3), (2, 3)),
-        ("matvec", (2, 4, 3), (2, 3)),
-        ("vecmat", (2, 3), (2, 3, 4)),
-    ):
+    for name, left, right in (("vecdot", (2, 3), (2, 3)), ("matvec", (2, 4, 3), (2, 3)), ("vecmat", (2, 3), (2, 3, 4))):
         xs = two(left, right)
         yield name, xs, getattr(pt, name)(*xs), [normal(*left), normal(*right)]
 
