@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ..codegen.artifact.inspection import origin
-from ..codegen.constraints import Constraint
+from ..codegen.artifact.inspection import origin, role
 from ..codegen.dims import parse
 from ..codegen.errors import PolicyError
 from ..codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
 from ..codegen.program import Program
-from ..codegen.signature import Argument, Result, Root, Signature, known_constraints
+from ..codegen.signature import Argument, Root, Signature, known_constraints
 from ..runtime.executables.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, dependent_roots
-from ..runtime.executables.stats import Stats
 from ..runtime.function import Function
 from ..runtime.transforms.callee import Transformable
 from .console import Rows, columns, count, format_dims, page
@@ -35,7 +33,7 @@ _SHOWN_PLACES = 3
 DEFAULT_BOUND = 128  # the least bound that the padding pass is shown
 _BOUND_STEP = 8  # each further size has its own bound, so that numbers tell them apart
 _SHOWN_BOUNDS = 5
-_OUTCOMES = {True: "-> compiled exactly", False: "-> cannot be compiled"}  # where sizes are pinned, or not
+_ALWAYS = ("inputs", "outputs", "dimensions", "padding", "so far")
 _SHOWN_ROWS = 25
 
 
@@ -121,7 +119,8 @@ def explain(
     limits = bounds_of(signature, choices, bounds or {})
     facts = walk(program.copy_module(), limits)
     sizes = sizes_of(signature, choices, limits, facts.refusals)
-    sections = tuple(_sections(source, program, function, facts, sizes))
+    parts = _sections(source, program, function, facts, sizes)
+    sections = tuple((title, rows) for title, rows in parts if rows or title.startswith(_ALWAYS))
     operations: Rows = [
         (x.block, str(x), ", ".join(f"{value.dtype}{value}" for value in x.results), "; ".join(x.marks))
         for x in facts.nodes
@@ -134,29 +133,25 @@ def explain(
 def _sections(
     source: Any, program: Program, function: Function | None, facts: Facts, sizes: Sequence[Size]
 ) -> Iterator[tuple[str, Rows]]:
-    """Title and rows of each part; those that a program need not have are left out when it has none."""
+    """Title and rows of each part; those without rows are left out, but for `_ALWAYS`."""
+    from ..runtime.executables import cpu_plan
+    from ..runtime.jit import Jit
+    from ..runtime.options import CpuOptions
+
     signature = program.signature
     nodes = [node for node in facts.nodes if not node.sizes_only]
-    yield (
-        "inputs",
-        [
-            (*_tensor_row(a), "shared variable" if a.shared else "parameter" if a.parameter else "")
-            for a in signature.arguments
-        ],
-    )
-    yield "outputs", list(map(_tensor_row, signature.results))
-    if not sizes:
-        yield "dimensions: every size is static", []
-    else:
-        yield "dimensions", [row for size in sizes for row in _origin_rows(size)]
-        yield "policy", [(size.name, size.policy) for size in sizes]
-    if signature.constraints:
-        yield "constraints", [(str(constraint), constraint.where) for constraint in signature.constraints]
-    decided = _decided(source, program)
-    if decided:
-        yield "traced for", [(str(guard), guard.where) for guard in decided]
-    if signature.checks:
-        yield "checks", [(check.exception, check.message) for check in signature.checks]
+    yield "inputs", [(a.name, str(a.dtype), format_dims(a.dims), role(a)) for a in signature.arguments]
+    yield "outputs", [(x.name, str(x.dtype), format_dims(x.dims)) for x in signature.results]
+    origins: Rows = []
+    for size in sizes:
+        also = [f"also {', '.join(size.also[start : start + 4])}" for start in range(0, len(size.also), 4)]
+        origins += [(size.name, size.origin), *[("", places) for places in also]]
+    yield "dimensions" if sizes else "dimensions: every size is static", origins
+    yield "policy", [(size.name, size.policy) for size in sizes]
+    yield "constraints", [(str(constraint), constraint.where) for constraint in signature.constraints]
+    guards = source.guards(program) if isinstance(source, Jit) else ()
+    yield "traced for", [(str(guard), guard.where) for guard in guards if guard not in signature.constraints]
+    yield "checks", [(check.exception, check.message) for check in signature.checks]
     if program.host_calls:
         yield _python(program, facts.nodes)
     if sizes:
@@ -165,32 +160,25 @@ def _sections(
         touched = f"{sum(bool(node.names) for node in nodes)} of {count(len(nodes), 'operation')} touched"
         at = ", ".join(f"{size.name} = {size.bound}" for size in sizes if size.bound is not None)
         yield f"padding: {touched}; {done} (bounds {at})", _action_rows(facts.actions)
-    if facts.refusals:
-        yield (
-            "refused",
-            [
-                (f"{', '.join(x.roots)}:" if x.roots else "", x.op, x.reason, _OUTCOMES[bool(x.roots)])
-                for x in facts.refusals
-            ],
-        )
-    if function is None and signature.is_static:
-        plan = _plan(program)
-        if plan:
-            yield "plan for CPU", [(line,) for line in plan]
-    if function is not None:
-        yield from _stats_sections(function.stats)
-        derived = list(_derived(function))
-        if derived:
-            yield "made for JAX's transformations", derived
-
-
-def _tensor_row(tensor: Argument | Result) -> tuple[str, ...]:
-    return tensor.name, str(tensor.dtype), format_dims(tensor.dims)
-
-
-def _origin_rows(size: Size) -> Rows:
-    also = [size.also[start : start + 4] for start in range(0, len(size.also), 4)]
-    return [(size.name, size.origin), *[("", f"also {', '.join(places)}") for places in also]]
+    outcomes = {True: "-> compiled exactly", False: "-> cannot be compiled"}  # where sizes are pinned, or not
+    refusals = [(f"{', '.join(x.roots)}:" if x.roots else "", x.op, x.reason, x.roots) for x in facts.refusals]
+    yield "refused", [(names, op, reason, outcomes[bool(roots)]) for names, op, reason, roots in refusals]
+    if function is None:
+        plan = cpu_plan.describe(program.optimize(), CpuOptions()) if signature.is_static else ()
+        yield "plan for CPU", [(line,) for line in plan]
+        return
+    stats = function.stats
+    yield (
+        f"so far: {count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}",
+        [
+            (x.policy, x.sizes, f"{count(x.calls, 'call')}, {x.padding_share:.0%} padding" if x.calls else "")
+            for x in stats.by_executable
+        ],
+    )
+    yield "plan for CPU", [(entry.sizes, line) for entry in stats.by_executable for line in entry.plan]
+    if stats.retries:
+        yield f"so far: {count(stats.retries, 'plan')} refused by the compiler, compiled without", []
+    yield "made for JAX's transformations", list(_derived(function))
 
 
 def _action_rows(actions: Sequence[tuple[str, str, str, str, str]]) -> Rows:
@@ -207,21 +195,6 @@ def _some(places: Sequence[str]) -> str:
     shown = list(dict.fromkeys(places))[:_SHOWN_PLACES]
     text = ", ".join(shown)
     return f"at {text}" if len(places) == len(shown) else f"{len(places)} times, at {text}, ..."
-
-
-def _stats_sections(stats: Stats) -> Iterator[tuple[str, Rows]]:
-    yield (
-        f"so far: {count(stats.calls, 'call')}, {count(stats.compiles, 'compile')}",
-        [
-            (x.policy, x.sizes, f"{count(x.calls, 'call')}, {x.padding_share:.0%} padding" if x.calls else "")
-            for x in stats.by_executable
-        ],
-    )
-    plans: Rows = [(entry.sizes, line) for entry in stats.by_executable for line in entry.plan]
-    if plans:
-        yield "plan for CPU", plans
-    if stats.retries:
-        yield f"{count(stats.retries, 'plan')} refused by the compiler, compiled without", []
 
 
 # What a call of Python costs besides its own work, measured on an x86 CPU (docs/host.md): microseconds for each call,
@@ -260,20 +233,6 @@ def _bytes_of(values: Sequence[Value]) -> str:
         return "?"
     sizes = [prod(map(parse, value.dims)) * np.dtype(value.dtype).itemsize for value in values]
     return str(sum(sizes))
-
-
-def _decided(source: Any, program: Program) -> tuple[Constraint, ...]:
-    from ..runtime.jit import Jit
-
-    guards = source.guards(program) if isinstance(source, Jit) else ()
-    return tuple(guard for guard in guards if guard not in program.signature.constraints)
-
-
-def _plan(program: Program) -> tuple[str, ...]:
-    from ..runtime.executables import cpu_plan
-    from ..runtime.options import CpuOptions
-
-    return cpu_plan.describe(program.optimize(), CpuOptions())
 
 
 def _derived(function: Transformable) -> Iterator[tuple[str, ...]]:

@@ -94,7 +94,7 @@ def _program(program: Program) -> Facts:
     found = program.find(constants)
     return {
         "name": program.name,
-        "arguments": [_tensor(argument, _role(argument)) for argument in signature.arguments],
+        "arguments": [_tensor(argument, role(argument)) for argument in signature.arguments],
         "results": [_tensor(result, "size" if result.size else "") for result in signature.results],
         "sizes": [
             *({"name": root.name, "from": origin(root, signature.arguments)} for root in signature.roots),
@@ -117,7 +117,7 @@ def _tensor(item: Argument | Result, role: str) -> Facts:
     return {"name": item.name, "dtype": str(item.dtype), "dims": [str(dim) for dim in item.dims], "is": role}
 
 
-def _role(argument: Argument) -> str:
+def role(argument: Argument) -> str:
     if argument.parameter:
         return "parameter"
     if argument.shared:
