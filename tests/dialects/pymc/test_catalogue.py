@@ -1,6 +1,6 @@
 """Every distribution of PyMC in the mode: its functions beside PyMC's own values, its draws beside PyMC's own draws.
 
-A distribution that is not named in `pymc_cases` fails the first test. Densities, distribution functions and quantiles
+A distribution that is not named here fails the first test. Densities, distribution functions and quantiles
 are compared at several parameters and points at once, which broadcast, and whose number is open; with derivatives of
 the density. Draws are compared by Kolmogorov and Smirnov's test of two samples, and must not depend on padding.
 """
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pytest
 import scipy.stats
 from pytensor.compile.mode import Mode
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
+from scipy.interpolate import InterpolatedUnivariateSpline
 
 import hlograph.pytensor
 from hlograph.errors import UnsupportedOpError
@@ -27,12 +30,338 @@ if "backend" not in inspect.signature(pm.sample).parameters:
     pytest.skip("the cases are those of PyMC 6", allow_module_level=True)
 
 from pymc.logprob.utils import ParameterValueError  # noqa: E402
-from pymc_cases import ARRAYS, OTHERS, REFUSED, SCALARS  # noqa: E402
 
 REFERENCE = Mode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
 POLICIES = ("exact", "padded")
 QUANTILES = (-0.1, 0.0, 1e-6, 0.2, 0.5, 0.9, 1.0, 1.2)
 DRAWS = 1500
+
+
+REAL = (-1e3, -30.0, -2.0, -0.5, 0.0, 0.3, 1.0, 4.0, 30.0, 1e3)
+POSITIVE = (-1.0, 0.0, 1e-8, 0.2, 1.0, 3.0, 40.0, 1e4)
+UNIT = (-0.1, 0.0, 1e-9, 0.2, 0.5, 0.9, 1 - 1e-9, 1.0, 1.1)
+COUNTS = (-1, 0, 1, 2, 5, 9, 30, 200)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A distribution of one number.
+
+    Attributes:
+        make: the distribution of its parameters and of the options of `dist`.
+        parameters: sets of them.
+        points: values of the variable.
+        rtol: what the density may be off, where a formula loses digits on both sides.
+        drawn: whether PyMC draws from it.
+        many: whether its distribution function takes more than one number.
+    """
+
+    make: Callable[..., Any]
+    parameters: Sequence[tuple[float, ...]]
+    points: Sequence[float] = REAL
+    rtol: float = 1e-9
+    drawn: bool = True
+    many: bool = True
+
+
+def _dist(name: str, *names: str) -> Callable[..., Any]:
+    """A distribution by the names of its parameters, in their order here."""
+
+    def make(*values: Any, **options: Any) -> Any:
+        return getattr(pm, name).dist(**dict(zip(names, values, strict=True)), **options)
+
+    return make
+
+
+def _truncated(make: Callable[..., Any], **bounds: Any) -> Callable[..., Any]:
+    return lambda *values, **options: pm.Truncated.dist(make(*values), **bounds, **options)
+
+
+def _censored(make: Callable[..., Any], **bounds: Any) -> Callable[..., Any]:
+    return lambda *values, **options: pm.Censored.dist(make(*values), **bounds, **options)
+
+
+def _custom(mu: Any, sigma: Any, size: Any) -> Any:
+    return pm.math.exp(mu + sigma * pm.Normal.dist(0 * ONE, ONE, size=size))
+
+
+def _cut(eta: Any, first: Any, gap: Any) -> dict[str, Any]:
+    return {"eta": eta, "cutpoints": pt.stack([first, first + gap], axis=-1)}
+
+
+ONE = np.float64(1)  # a Python number would be float32 to PyTensor
+NORMAL = _dist("Normal", "mu", "sigma")
+POINTS = np.linspace(-1.0, 3.0, 9)
+HEIGHTS = np.array([0.1, 0.5, 1.0, 0.3, 0.0, 0.2, 0.9, 0.9, 0.1])
+
+SCALARS: dict[str, Scalar] = {
+    "AsymmetricLaplace": Scalar(_dist("AsymmetricLaplace", "kappa", "mu", "b"), [(1.0, 0.0, 1.0), (3.0, -2.0, 0.5)]),
+    "Beta": Scalar(_dist("Beta", "alpha", "beta"), [(2.0, 3.0), (0.5, 0.5), (1.0, 1.0), (200.0, 30.0)], UNIT),
+    "Cauchy": Scalar(_dist("Cauchy", "alpha", "beta"), [(0.0, 1.0), (3.0, 20.0)]),
+    "ChiSquared": Scalar(_dist("ChiSquared", "nu"), [(1.0,), (2.0,), (30.0,)], POSITIVE),
+    "ExGaussian": Scalar(_dist("ExGaussian", "mu", "sigma", "nu"), [(0.0, 1.0, 1.0), (-2.0, 0.5, 5.0)]),
+    "Exponential": Scalar(_dist("Exponential", "lam"), [(1.0,), (20.0,)], POSITIVE),
+    "Flat": Scalar(lambda **options: pm.Flat.dist(**options), [()], drawn=False),
+    "Gamma": Scalar(_dist("Gamma", "alpha", "beta"), [(2.0, 1.0), (0.3, 5.0), (100.0, 10.0)], POSITIVE),
+    "Gumbel": Scalar(_dist("Gumbel", "mu", "beta"), [(0.0, 1.0), (4.0, 0.5)], REAL[3:]),
+    "HalfCauchy": Scalar(_dist("HalfCauchy", "beta"), [(1.0,), (20.0,)], POSITIVE),
+    "HalfFlat": Scalar(lambda **options: pm.HalfFlat.dist(**options), [()], POSITIVE, drawn=False),
+    "HalfNormal": Scalar(_dist("HalfNormal", "sigma"), [(1.0,), (20.0,)], POSITIVE),
+    "HalfStudentT": Scalar(_dist("HalfStudentT", "nu", "sigma"), [(3.0, 1.0), (0.7, 5.0)], POSITIVE),
+    "Interpolated": Scalar(
+        lambda **options: pm.Interpolated.dist(POINTS, HEIGHTS, **options), [()], (-2.0, -1.0, -0.3, 0.5, 1.7, 3.0, 3.1)
+    ),
+    "InverseGamma": Scalar(_dist("InverseGamma", "alpha", "beta"), [(3.0, 1.0), (0.5, 4.0)], POSITIVE),
+    "Kumaraswamy": Scalar(_dist("Kumaraswamy", "a", "b"), [(2.0, 3.0), (0.5, 0.7)], UNIT),
+    "Laplace": Scalar(_dist("Laplace", "mu", "b"), [(0.0, 1.0), (3.0, 0.2)]),
+    "LogNormal": Scalar(_dist("LogNormal", "mu", "sigma"), [(0.0, 1.0), (2.0, 0.3)], POSITIVE),
+    "Logistic": Scalar(_dist("Logistic", "mu", "s"), [(0.0, 1.0), (3.0, 0.2)]),
+    "LogitNormal": Scalar(_dist("LogitNormal", "mu", "sigma"), [(0.0, 1.0), (2.0, 0.3)], UNIT),
+    "Moyal": Scalar(_dist("Moyal", "mu", "sigma"), [(0.0, 1.0), (3.0, 0.5)], REAL[2:]),
+    "Normal": Scalar(NORMAL, [(0.0, 1.0), (3.0, 0.01)]),
+    "Normal of a precision": Scalar(_dist("Normal", "mu", "tau"), [(0.0, 1.0), (3.0, 20.0)]),
+    "Pareto": Scalar(_dist("Pareto", "alpha", "m"), [(2.0, 1.0), (0.5, 0.1)], POSITIVE),
+    "Rice": Scalar(_dist("Rice", "nu", "sigma"), [(1.0, 1.0), (4.0, 0.5), (0.0, 2.0)], POSITIVE[:-1]),
+    "SkewNormal": Scalar(_dist("SkewNormal", "mu", "sigma", "alpha"), [(0.0, 1.0, 2.0), (1.0, 3.0, -5.0)]),
+    "SkewStudentT": Scalar(
+        _dist("SkewStudentT", "mu", "sigma", "a", "b"), [(0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 9.0, 1.5)]
+    ),
+    "StudentT": Scalar(_dist("StudentT", "nu", "mu", "sigma"), [(3.0, 0.0, 1.0), (0.7, 1.0, 5.0), (1e3, 0.0, 1.0)]),
+    "Triangular": Scalar(
+        _dist("Triangular", "lower", "c", "upper"),
+        [(0.0, 1.0, 4.0), (0.0, 0.0, 1.0), (-30.0, 1.0, 1.0)],
+        (-31.0, -30.0, -1.0, 0.0, 0.3, 1.0, 2.0, 4.0, 4.1),
+    ),
+    "TruncatedNormal": Scalar(
+        _dist("TruncatedNormal", "mu", "sigma", "lower", "upper"),
+        [(0.0, 1.0, -1.0, 2.0), (1.0, 2.0, -np.inf, 0.5), (0.0, 1.0, 8.0, np.inf), (30.0, 1.0, -1.0, 2.0)],
+        (-2.0, -1.0, -0.2, 0.3, 0.5, 2.0, 8.0, 8.3, 12.0),
+        rtol=1e-7,
+    ),
+    "Uniform": Scalar(_dist("Uniform", "lower", "upper"), [(0.0, 1.0), (-2.0, 30.0)]),
+    "VonMises": Scalar(
+        _dist("VonMises", "mu", "kappa"), [(0.0, 1.0), (1.0, 30.0)], (-4.0, -np.pi, -1.0, 0.0, 2.0, 3.2)
+    ),
+    "Wald": Scalar(_dist("Wald", "mu", "lam", "alpha"), [(1.0, 2.0, 0.0), (3.0, 0.5, 0.1)], POSITIVE),
+    "Weibull": Scalar(_dist("Weibull", "alpha", "beta"), [(2.0, 1.0), (0.5, 3.0)], POSITIVE),
+    # Of one whole number.
+    "Bernoulli": Scalar(_dist("Bernoulli", "p"), [(0.3,), (0.0,), (1.0,)], (-1, 0, 1, 2)),
+    "Bernoulli of log odds": Scalar(_dist("Bernoulli", "logit_p"), [(0.3,), (-20.0,)], (-1, 0, 1, 2)),
+    "BetaBinomial": Scalar(
+        _dist("BetaBinomial", "alpha", "beta", "n"), [(2.0, 3.0, 9), (0.5, 0.7, 30)], COUNTS, many=False
+    ),
+    "Binomial": Scalar(_dist("Binomial", "n", "p"), [(9, 0.3), (30, 0.9), (5, 0.0), (5, 1.0)], COUNTS),
+    "Categorical": Scalar(
+        lambda p, **options: pm.Categorical.dist(pt.stack([p, 0.7 - p, 0.3 + 0 * p], axis=-1), **options),
+        [(0.2,), (0.0,), (0.7,)],
+        (-1, 0, 1, 2, 3),
+    ),
+    "DiracDelta": Scalar(lambda c, **options: pm.DiracDelta.dist(c, **options), [(2.0,), (0.0,)], (0.0, 1.0, 2.0)),
+    "DiscreteUniform": Scalar(
+        _dist("DiscreteUniform", "lower", "upper"), [(0, 5), (-3, -1), (2, 2)], (-4, -3, -1, 0, 2, 5, 6)
+    ),
+    "DiscreteWeibull": Scalar(_dist("DiscreteWeibull", "q", "beta"), [(0.5, 1.0), (0.9, 0.5)], COUNTS),
+    "Geometric": Scalar(_dist("Geometric", "p"), [(0.3,), (0.01,), (0.999,)], COUNTS),
+    "HyperGeometric": Scalar(_dist("HyperGeometric", "N", "k", "n"), [(20, 7, 12), (50, 30, 10)], COUNTS, many=False),
+    "NegativeBinomial": Scalar(_dist("NegativeBinomial", "mu", "alpha"), [(3.0, 2.0), (30.0, 0.5)], COUNTS),
+    "NegativeBinomial of chances": Scalar(_dist("NegativeBinomial", "n", "p"), [(3.0, 0.2), (0.5, 0.7)], COUNTS),
+    "OrderedLogistic": Scalar(
+        lambda *values, **options: pm.OrderedLogistic.dist(**_cut(*values), **options),
+        [(0.0, -1.0, 2.0), (3.0, 0.0, 0.1)],
+        (-1, 0, 1, 2, 3),
+    ),
+    "OrderedProbit": Scalar(
+        lambda *values, **options: pm.OrderedProbit.dist(**_cut(*values), **options),
+        [(0.0, -1.0, 2.0), (3.0, 0.0, 0.1)],
+        (-1, 0, 1, 2, 3),
+    ),
+    "Poisson": Scalar(_dist("Poisson", "mu"), [(2.0,), (0.0,), (60.0,)], COUNTS),
+    "ZeroInflatedBinomial": Scalar(
+        _dist("ZeroInflatedBinomial", "psi", "n", "p"), [(0.3, 9, 0.4), (0.9, 30, 0.9)], COUNTS
+    ),
+    "ZeroInflatedNegativeBinomial": Scalar(
+        _dist("ZeroInflatedNegativeBinomial", "psi", "mu", "alpha"), [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS
+    ),
+    "ZeroInflatedPoisson": Scalar(_dist("ZeroInflatedPoisson", "psi", "mu"), [(0.3, 3.0), (0.9, 30.0)], COUNTS),
+    "HurdleGamma": Scalar(_dist("HurdleGamma", "psi", "alpha", "beta"), [(0.3, 2.0, 1.0), (0.9, 0.5, 3.0)], POSITIVE),
+    "HurdleLogNormal": Scalar(
+        _dist("HurdleLogNormal", "psi", "mu", "sigma"), [(0.3, 0.0, 1.0), (0.9, 1.0, 0.2)], POSITIVE
+    ),
+    "HurdleNegativeBinomial": Scalar(
+        _dist("HurdleNegativeBinomial", "psi", "mu", "alpha"), [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS
+    ),
+    "HurdlePoisson": Scalar(_dist("HurdlePoisson", "psi", "mu"), [(0.3, 3.0), (0.9, 30.0)], COUNTS),
+    # Made of others.
+    "Censored": Scalar(_censored(NORMAL, lower=-1.0, upper=1.5), [(0.0, 1.0), (3.0, 0.5)], (-2.0, -1.0, 0.3, 1.5, 2.0)),
+    "Censored, discrete": Scalar(_censored(_dist("Poisson", "mu"), upper=6), [(3.0,), (20.0,)], COUNTS),
+    "CustomDist": Scalar(
+        lambda *values, **options: pm.CustomDist.dist(*values, dist=_custom, **options), [(0.0, 1.0)], POSITIVE
+    ),
+    "Mixture": Scalar(
+        lambda p, mu, **options: pm.Mixture.dist(
+            pt.stack([p, 1 - p], axis=-1),
+            [pm.Normal.dist(mu, ONE), pm.StudentT.dist(3 * ONE, mu=-mu, sigma=2 * ONE)],
+            **options,
+        ),
+        [(0.3, 1.0), (0.9, -3.0)],
+    ),
+    "Mixture, discrete": Scalar(
+        lambda p, mu, **options: pm.Mixture.dist(
+            pt.stack([p, 1 - p], axis=-1), [pm.Poisson.dist(mu), pm.Geometric.dist(0.2 + 0 * mu)], **options
+        ),
+        [(0.3, 1.0), (0.9, 8.0)],
+        COUNTS,
+    ),
+    "NormalMixture": Scalar(
+        lambda p, mu, **options: pm.NormalMixture.dist(
+            pt.stack([p, 1 - p], axis=-1), pt.stack([mu, -mu], axis=-1), np.array([1.0, 0.3]), **options
+        ),
+        [(0.3, 1.0), (0.9, -3.0)],
+    ),
+    "Truncated": Scalar(
+        _truncated(_dist("Gamma", "alpha", "beta"), lower=0.5, upper=3.0),
+        [(2.0, 1.0), (0.7, 0.2)],
+        (0.4, 0.5, 1.7, 3.0, 4.0),
+    ),
+    "Truncated, by rejection": Scalar(
+        _truncated(_dist("ExGaussian", "mu", "sigma", "nu"), lower=-1.0, upper=2.0),
+        [(0.0, 1.0, 1.0)],
+        (-2.0, -1.0, 0.4, 2.0, 3.0),
+    ),
+    "Truncated, discrete": Scalar(_truncated(_dist("Poisson", "mu"), lower=1, upper=6), [(3.0,), (9.0,)], COUNTS),
+    "Truncated, discrete, by inversion": Scalar(
+        _truncated(_dist("Geometric", "p"), lower=2), [(0.3,), (0.05,)], COUNTS
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Array:
+    """A distribution of arrays.
+
+    Attributes:
+        make: the distribution of a number (1, or a little more) and of the options of `dist`.
+        sized: whether it takes a `size`.
+        has_logp: whether it has a density.
+        law: another one with the same draws, where PyMC's own are of another law.
+    """
+
+    make: Callable[..., Any]
+    sized: bool = True
+    has_logp: bool = True
+    law: Callable[..., Any] | None = None
+
+
+COVARIANCE = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.5]])
+FACTOR = np.linalg.cholesky(COVARIANCE)
+MEAN = np.array([1.0, -1.0, 0.5])
+NEIGHBOURS = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+SIMPLEX = np.array([0.2, 0.3, 0.5])
+
+
+def _start(*shape: int) -> Any:
+    return pm.Normal.dist(np.zeros(shape), np.ones(shape))
+
+
+def _car_law(s: Any, **options: Any) -> Any:
+    precision = 2 * s * (np.diag(NEIGHBOURS.sum(0)) - 0.5 * NEIGHBOURS)
+    return pm.MvNormal.dist(np.arange(4.0), cov=pt.linalg.inv(precision), **options)
+
+
+def _drift(x: Any, a: Any) -> tuple[Any, Any]:
+    return -a * x, 0.3 * ONE
+
+
+def _factor(s: Any, **options: Any) -> Any:
+    return pm.LKJCholeskyCov.dist(n=3, eta=2 * s, sd_dist=pm.Exponential.dist(s, size=3), compute_corr=False, **options)
+
+
+ARRAYS: dict[str, Array] = {
+    "MvNormal": Array(lambda s, **o: pm.MvNormal.dist(MEAN * s, COVARIANCE, **o)),
+    "MvNormal of a factor": Array(lambda s, **o: pm.MvNormal.dist(MEAN, chol=FACTOR * s, **o)),
+    "MvNormal of a precision": Array(lambda s, **o: pm.MvNormal.dist(MEAN, tau=np.linalg.inv(COVARIANCE) * s, **o)),
+    "MvNormal by svd": Array(lambda s, **o: pm.MvNormal.dist(MEAN, COVARIANCE * s, method="svd", **o)),
+    "MvNormal by eigh": Array(lambda s, **o: pm.MvNormal.dist(MEAN, COVARIANCE * s, method="eigh", **o)),
+    "MvStudentT": Array(lambda s, **o: pm.MvStudentT.dist(5 * s, mu=MEAN, scale=COVARIANCE, **o)),
+    "Dirichlet": Array(lambda s, **o: pm.Dirichlet.dist(np.array([0.7, 2.0, 3.0]) * s, **o)),
+    "Multinomial": Array(lambda s, **o: pm.Multinomial.dist(7, SIMPLEX + 0 * s, **o)),
+    "DirichletMultinomial": Array(lambda s, **o: pm.DirichletMultinomial.dist(7, np.array([1.0, 2, 3]) * s, **o)),
+    "OrderedMultinomial": Array(
+        lambda s, **o: pm.OrderedMultinomial.dist(eta=0.3 * s, cutpoints=np.array([-1.0, 1.0]), n=7, **o)
+    ),
+    "Wishart": Array(lambda s, **o: pm.Wishart.dist(5, COVARIANCE * s, **o)),
+    "LKJCholeskyCov": Array(_factor, sized=False),
+    "LKJCorr": Array(lambda s, **o: pm.LKJCorr.dist(n=3, eta=2 * s, **o), sized=False),
+    "LKJCorr of two": Array(lambda s, **o: pm.LKJCorr.dist(n=2, eta=2 * s, **o), sized=False),
+    "MatrixNormal": Array(
+        lambda s, **o: pm.MatrixNormal.dist(np.ones((3, 2)), rowchol=FACTOR * s, colcov=np.diag([1.0, 4.0]), **o)
+    ),
+    "KroneckerNormal": Array(
+        lambda s, **o: pm.KroneckerNormal.dist(np.zeros(6), covs=[COVARIANCE * s, np.diag([1.0, 3.0])], sigma=0.5, **o)
+    ),
+    "KroneckerNormal by svd": Array(
+        lambda s, **o: pm.KroneckerNormal.dist(np.zeros(6), covs=[COVARIANCE * s, np.eye(2)], method="svd", **o)
+    ),
+    "CAR": Array(lambda s, **o: pm.CAR.dist(np.arange(4.0), NEIGHBOURS, 0.5 * s / s, 2 * s, **o), law=_car_law),
+    "StickBreakingWeights": Array(lambda s, **o: pm.StickBreakingWeights.dist(2 * s, 3, **o)),
+    "ZeroSumNormal": Array(lambda s, **o: pm.ZeroSumNormal.dist(s, n_zerosum_axes=2, shape=(3, 4)), sized=False),
+    "AR": Array(lambda s, **o: pm.AR.dist(np.array([0.5, 0.2]), sigma=s, init_dist=_start(2), steps=4, **o)),
+    "AR with a constant": Array(
+        lambda s, **o: pm.AR.dist(np.array([0.1, 0.5]), sigma=s, init_dist=_start(1), steps=4, constant=True, **o)
+    ),
+    "GARCH11": Array(lambda s, **o: pm.GARCH11.dist(0.5 * s, 0.3 * ONE, 0.2 * ONE, ONE, steps=4, **o)),
+    "GaussianRandomWalk": Array(
+        lambda s, **o: pm.GaussianRandomWalk.dist(0.1 * s, s, init_dist=_start(), steps=4, **o)
+    ),
+    "RandomWalk": Array(
+        lambda s, **o: pm.RandomWalk.dist(_start(), pm.StudentT.dist(6 * ONE, mu=0 * ONE, sigma=s), steps=4, **o)
+    ),
+    "MvGaussianRandomWalk": Array(
+        lambda s, **o: pm.MvGaussianRandomWalk.dist(
+            MEAN, cov=COVARIANCE * s, init_dist=pm.MvNormal.dist(MEAN, COVARIANCE), steps=2, **o
+        ),
+        sized=False,
+    ),
+    "MvStudentTRandomWalk": Array(
+        lambda s, **o: pm.MvStudentTRandomWalk.dist(
+            nu=5 * s, mu=MEAN, scale=COVARIANCE, init_dist=pm.MvNormal.dist(MEAN, COVARIANCE), steps=2, **o
+        ),
+        sized=False,
+    ),
+    "EulerMaruyama": Array(lambda s, **o: pm.EulerMaruyama.dist(0.1, _drift, (s,), init_dist=_start(), steps=4, **o)),
+    "Mixture of vectors": Array(
+        lambda s, **o: pm.Mixture.dist(
+            np.array([0.3, 0.7]), pm.MvNormal.dist(np.array([[0.0, 0, 0], [3, 3, 3]]) * s, COVARIANCE), **o
+        )
+    ),
+}
+
+LAWLESS = "no law to draw from"
+
+# What is refused: a draw, and what the error says of it.
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "Flat": (lambda: pm.Flat.dist(), LAWLESS),
+    "HalfFlat": (lambda: pm.HalfFlat.dist(), LAWLESS),
+    "ICAR": (lambda: pm.ICAR.dist(NEIGHBOURS), LAWLESS),
+}
+
+# Names of `pymc.distributions` that are no case of their own.
+OTHERS = {
+    "Continuous": "a base class",
+    "Discrete": "a base class",
+    "Distribution": "a base class",
+    "SymbolicRandomVariable": "a base class",
+    "Lognormal": "LogNormal by another name",
+    "WishartBartlett": "deprecated: a Wishart inside a model",
+    **dict.fromkeys(
+        ("CustomDist", "DensityDist", "Simulator"),
+        "draws by the user's Python: tests/runtime/samplers/test_pymc_parts.py",
+    ),
+    "PolyaGamma": "draws by a package of its own, which is not there",
+}
+
+
+# ---- tests -----------------------------------------------------------------------------------------------------------
 
 
 def test_every_distribution_is_a_case():
@@ -247,3 +576,41 @@ def test_parameters_that_mean_nothing_raise():
     for arguments, message in (((-1.0, np.ones(2)), "sigma > 0"), ((1.0, -np.ones(2)), "a > 0")):
         with pytest.raises(ParameterValueError, match=message):
             function(*arguments)
+
+
+# ---- splines of SciPy in PyMC's op: all degrees, and what it does outside of the points ------------------------------
+
+
+KNOTS = np.array([-1.0, 0.0, 0.5, 2.0, 2.5, 4.0, 4.1])
+LEVELS = np.array([0.3, 1.0, -2.0, 0.5, 0.0, 3.0, 2.0])
+PLACES = np.array([-np.inf, -3.0, -1.0, -0.3, 0.0, 0.7, 2.5, 3.9, 4.1, 4.2, 50.0, np.inf])
+
+
+def test_splines_are_those_of_scipy():
+    """In one program: their values, and of their derivatives, at points, between and outside of them."""
+    splines = {
+        (degree, ext, order): InterpolatedUnivariateSpline(KNOTS, LEVELS, k=degree, ext=ext).derivative(order)
+        if order
+        else InterpolatedUnivariateSpline(KNOTS, LEVELS, k=degree, ext=ext)
+        for degree in (1, 3, 5)
+        for ext in ("extrapolate", "zeros", "const")
+        for order in (0, 1)
+    }
+    x = pt.dvector("x")
+    outputs = [pm.distributions.dist_math.SplineWrapper(spline)(x) for spline in splines.values()]
+    function = pytensor.function([x], outputs, mode=hlograph.Mode())
+    for what, places in (("finite", PLACES[1:-1]), ("none", PLACES[:0])):
+        for key, found in zip(splines, function(places), strict=True):
+            np.testing.assert_allclose(found, splines[key](places), rtol=1e-9, atol=1e-9, err_msg=f"{key}, {what}")
+    for key, found in zip(splines, function(PLACES), strict=True):
+        if key[1] == "zeros":
+            np.testing.assert_array_equal(found[[0, -1]], 0)
+
+
+def test_outside_of_a_spline_that_raises():
+    x = pt.dvector("x")
+    spline = pm.distributions.dist_math.SplineWrapper(InterpolatedUnivariateSpline(KNOTS, LEVELS, k=2, ext="raise"))
+    function = pytensor.function([x], spline(x), mode=hlograph.Mode())
+    np.testing.assert_allclose(function([0.2, 4.1]), spline.spline([0.2, 4.1]), rtol=1e-10)
+    with pytest.raises(ValueError, match="outside of its points"):
+        function([0.2, 4.2])
