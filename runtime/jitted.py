@@ -12,10 +12,10 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import re
 import warnings
-import weakref
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -65,7 +65,11 @@ _MANY_TRACES = 8
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")
 
 # A program, why there is none, or None where `jax.jit` is as good.
-Found = tuple[Traced, Function] | HlographError | None
+Found = tuple[Traced, Any] | HlographError | None
+Specs = dict[str, Any]
+Sizes = Mapping[str, int]
+Names = Collection[str]
+Make = Callable[[Traced], Any]
 
 
 @dataclass(frozen=True)
@@ -394,14 +398,14 @@ class Programs:
         name: the function's.
         constraints: what may be taken for granted of the sizes.
         options: how programs are compiled.
-        dropped: told when a program is held no longer.
+        dropped: gives who is told when a program is held no longer (a `weakref.WeakMethod`).
         traces: how often the function was traced into a program.
     """
 
     name: str
     constraints: tuple[str, ...]
     options: CompileOptions
-    dropped: weakref.WeakMethod[Callable[[], None]]
+    dropped: Callable[[], Callable[[], None] | None] = lambda: None
     traces: int = 0
 
     def __post_init__(self) -> None:
@@ -431,10 +435,15 @@ class Programs:
         choices = self.options.policy.values() if isinstance(self.options.policy, Mapping) else [self.options.policy]
         return any(choice not in _MAY_COMPILE_PER_SIZE for choice in choices)
 
-    def find(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int]) -> Found:
+    def find(self, call: Call, specs: Specs, sizes: Sizes, make: Make | None = None, empty: Names = ()) -> Found:
         """The program for such arguments, traced now if there is none for these sizes, or why there is none.
 
         None where no size has a name and the passes find nothing to do: `jax.jit` is as good.
+
+        Args:
+            call, specs, sizes: the arguments'.
+            make: of a row that is traced, makes what runs it; all are kept. By default, a `Function`.
+            empty: names of sizes that are 0 in `specs`, for which no constraint counts.
         """
         flat, tree = tree_util.tree_flatten(list(specs.values()))
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
@@ -448,7 +457,10 @@ class Programs:
                     if number < len(variants) - 1:
                         variants.append(variants.pop(number))  # the one that was used last
                     return variant.made
-            variant = self._variant(call, specs, sizes)
+            variant = self._variant(call, specs, sizes, make, empty)
+            if make is not None:
+                variants.append(variant)
+                return variant.made
             if len(variants) >= self.options.cache_size:
                 del variants[0]
                 if (tell := self.dropped()) is not None:
@@ -459,14 +471,15 @@ class Programs:
                 self._warn_of_traces(variants)
             return variant.made
 
-    def _variant(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int]) -> Variant:
+    def _variant(self, call: Call, specs: Specs, sizes: Sizes, make: Make | None, empty: Names) -> Variant:
         try:
-            if not is_named(specs):
+            if make is None and not is_named(specs):
                 return Variant((), self._make_static(call, specs))
             with self._lock:
                 self.traces += 1
-            traced = self.trace(call, specs, sizes)
-            return Variant(traced.guards, (traced, Function(traced.program, self.options)))
+            traced = self.trace(call, specs, sizes, empty)
+            made = Function(traced.program, self.options) if make is None else make(traced)
+            return Variant(traced.guards, (traced, made))
         except (GraphError, DeviceError):
             raise
         except HlographError as error:
@@ -511,19 +524,18 @@ class Programs:
             return True
         return not is_default(self.options.passes) or _is_long(jaxpr.jaxpr)
 
-    def trace(self, call: Call, specs: dict[str, Any], sizes: Mapping[str, int] | None = None) -> Traced:
+    def trace(self, call: Call, specs: Specs, sizes: Sizes | None = None, empty: Names = ()) -> Traced:
         """The program of such arguments, traced now.
 
         Raises:
             UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
         """
-        return trace(
-            call.function, specs, name=self.name, constraints=self.constraints, platform=self.target, sizes=sizes
-        )
+        kept = [text for text in self.constraints if not any(re.search(rf"\b{name}\b", text) for name in empty)]
+        return trace(call.function, specs, name=self.name, constraints=kept, platform=self.target, sizes=sizes)
 
     @property
-    def functions(self) -> list[Function]:
-        """The compiled functions held now, one for each trace."""
+    def functions(self) -> list[Any]:
+        """The compiled functions held now, one for each trace; of rows what was made of it."""
         return [v.made[1] for found in list(self._variants.values()) for v in list(found) if isinstance(v.made, tuple)]
 
     def guards(self, program: Program) -> tuple[Constraint, ...]:

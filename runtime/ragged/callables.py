@@ -15,7 +15,6 @@ where the axis has size 1. A function is traced once with symbolic sizes, as `hl
 from __future__ import annotations
 
 import functools
-import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -27,10 +26,16 @@ import numpy as np
 from jax import tree_util
 
 from ...codegen import dims as dimension
-from ...codegen import forks
 from ...codegen import signature as signatures
 from ...codegen.analysis.mapped_rows import check_map, check_number, many_rows
-from ...codegen.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
+from ...codegen.errors import (
+    ArgumentError,
+    ArgumentShapeError,
+    ArgumentTypeError,
+    GraphError,
+    HlographError,
+    OptionError,
+)
 from ...codegen.inputs import unfolded
 from ...codegen.ir.jax_compat import Vmapped, enable_x64
 from ...codegen.ir.refused import Refused, require
@@ -38,10 +43,9 @@ from ...codegen.program import Program
 from ...codegen.signature import Argument
 from ...codegen.sparse_parts import grouped
 from ...dialects.jax.axes import path_text
-from ...dialects.jax.trace import Traced, trace
+from ...dialects.jax.trace import Traced
 from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
-from ..executables.devices import platform_of
-from ..jitted import X64, Call, JitStats, Key, Parameters, Static, kind_of, leaves_of, restoration
+from ..jitted import X64, Call, JitStats, Key, Parameters, Programs, Static, kind_of, leaves_of, restoration
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
@@ -332,13 +336,10 @@ class RaggedJit(OfRows):
         functools.update_wrapper(self, vmapped.function)
         self._in_axes, self._out_axes = vmapped.in_axes, vmapped.out_axes
         self._parameters = Parameters(vmapped.function, static_argnames, static_argnums, dims)
-        self._constraints, self._how = tuple(constraints), how
         self._rows, self._ragged = sizes_named(dims)
-        self._found: dict[Key, list[Variant]] = {}
         self.name = self._parameters.name
+        self._programs = Programs(self.name, tuple(constraints), how)
         self._plans: dict[Key, _Plan] = {}
-        self._traces = 0
-        self._lock = forks.lock()
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -435,44 +436,34 @@ class RaggedJit(OfRows):
     # ---- traces -----------------------------------------------------------------------------------------------------
 
     def _variant(self, plan: _Plan, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
-        flat, tree = tree_util.tree_flatten(list(plan.specs.values()))
-        shared = frozenset(number for number, leaf in enumerate(plan.leaves) if leaf.axes is None)
-        kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
-        key = (tree, plan.call.static, X64.value, kinds, shared, empty)
-        with self._lock:
-            variants = self._found.setdefault(key, [])
-            for variant in variants:
-                if all(guard.holds(sizes) for guard in variant.guards):
-                    return variant
-            traced = self._trace(plan, sizes, empty)
-            for limit in traced.limits:
-                if not limit.holds(sizes):
-                    raise ArgumentShapeError(f"{limit} does not hold: {limit.where}")
-            how = self._how
-            if isinstance(how.policy, Mapping):  # without the sizes that the trace has fixed
-                gone = self._ragged - {root.name for root in traced.program.signature.roots}
-                how = replace(how, policy={name: each for name, each in how.policy.items() if name not in gone})
-            rows = RowsFunction(traced.program, shared, self._ragged - empty, self._rows, how)
-            variants.append(Variant(traced.guards, traced.program, rows, restoration(traced)))
-            return variants[-1]
-
-    @property
-    def _variants(self) -> list[Variant]:
-        return [variant for found in list(self._found.values()) for variant in found]
-
-    def _trace(self, plan: _Plan, sizes: Mapping[str, int], empty: Empty) -> Traced:
-        self._traces += 1
-
         def filled(spec: Any) -> Any:
             shape = tuple(0 if size in empty else size for size in spec.shape)
             return jax.ShapeDtypeStruct(shape, spec.dtype, weak_type=spec.weak_type)
 
+        def made(traced: Traced) -> Variant:
+            shared = frozenset(number for number, leaf in enumerate(plan.leaves) if leaf.axes is None)
+            how = self._programs.options
+            if isinstance(how.policy, Mapping):  # without the sizes that the trace has fixed
+                gone = self._ragged - {root.name for root in traced.program.signature.roots}
+                how = replace(how, policy={name: each for name, each in how.policy.items() if name not in gone})
+            rows = RowsFunction(traced.program, shared, self._ragged - empty, self._rows, how)
+            return Variant(traced.guards, traced.program, rows, restoration(traced))
+
         specs = tree_util.tree_map(filled, plan.specs) if empty else plan.specs
         known = {name: size for name, size in sizes.items() if name != self._rows and name not in empty}
-        target = None if self._how.device is None else platform_of(self._how.device)
-        name = self._parameters.name
-        demands = [text for text in self._constraints if not any(re.search(rf"\b{n}\b", text) for n in empty)]
-        return trace(plan.call.function, specs, name=name, constraints=demands, platform=target, sizes=known)
+        found = self._programs.find(plan.call, specs, known, made, empty)
+        assert found is not None  # with `made` there is always something
+        if isinstance(found, HlographError):
+            raise found
+        traced, variant = found
+        for limit in traced.limits:
+            if not limit.holds(sizes):
+                raise ArgumentShapeError(f"{limit} does not hold: {limit.where}")
+        return variant
+
+    @property
+    def _variants(self) -> list[Variant]:
+        return self._programs.functions
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
@@ -563,13 +554,12 @@ class RaggedJit(OfRows):
     @property
     def stats(self) -> JitStats:
         """Calls, compiles and cache hits of all programs so far; traces."""
-        return JitStats.of(self.functions, self._traces)
+        return JitStats.of(self.functions, self._programs.traces)
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""
-        with self._lock:
-            self._found.clear()
-            self._plans.clear()
+        self._programs.clear()
+        self._plans.clear()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
