@@ -201,7 +201,11 @@ def scatter_to_pad(op: ir.Operation) -> ir.Value | None:
         return None
     x, indices, updates = op.operands
     sizes, given = static_shape(x), static_shape(updates)
-    adds = _adds(op)
+    block = op.regions[0].blocks[0]
+    adds = len(list(block.operations)) > 1
+    kept = not adds and block.operations[0].operation.operands[0] != block.arguments[1]
+    require(not kept, "it keeps what was there")
+    require(not adds or reduction(op) == "stablehlo.add", "it combines by another op than stablehlo.add")
     numbers = Indexing.of(op)
     require(not numbers.batching, "the scatter has batching dimensions")
     inserted, mapped = set(numbers.collapsed), numbers.mapped
@@ -244,23 +248,6 @@ def scatter_to_pad(op: ir.Operation) -> ir.Value | None:
         high.append(size - first - ((count - 1) * step + 1))
         interior.append(step - 1)
     return pad(made, full_like(x, filled.item(), ()), low, high, interior)
-
-
-def _adds(op: ir.Operation) -> bool:
-    """Whether it adds its updates, rather than overwrites with them."""
-    block = op.regions[0].blocks[0]
-    body = [inner.operation for inner in block.operations]
-    if len(body) == 1:
-        require(body[0].operands[0] == block.arguments[1], "it keeps what was there")
-        return False
-    require(
-        len(body) == 2
-        and body[0].name == "stablehlo.add"
-        and set(body[0].operands) == set(block.arguments)
-        and body[1].operands[0] == body[0].results[0],
-        f"it combines by {' then '.join(inner.name for inner in body[:-1])}, and not by stablehlo.add",
-    )
-    return True
 
 
 def _in_place(updates: ir.Value, found: Even, axes: list[int], places: list[int], box: list[int]) -> ir.Value:

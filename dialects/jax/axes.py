@@ -70,7 +70,11 @@ def _spread(entry: Any, value: Any, path: str) -> Iterator[tuple[str, Any, Seque
         axes = (entry,) if isinstance(entry, str | int) else entry
         leaves = [(path + path_text(keys), leaf) for keys, leaf in tree_util.tree_flatten_with_path(value)[0]]
         if axes is not None and ... in axes:
-            yield from ((where, leaf, _unfolded(axes, len(_shape(leaf)), where)) for where, leaf in leaves)
+            for where, leaf in leaves:
+                try:
+                    yield where, leaf, unfolded(axes, len(_shape(leaf)))
+                except ValueError as error:
+                    raise GraphError(f"dims of {where!r}: {error}") from None
             return
         if axes is not None and leaves and all(len(axes) != len(_shape(leaf)) for _, leaf in leaves):
             ranks = ", ".join(sorted({str(len(_shape(leaf))) for _, leaf in leaves}))
@@ -91,13 +95,6 @@ def _spread(entry: Any, value: Any, path: str) -> Iterator[tuple[str, Any, Seque
     for keys, child in children:
         text = path_text(keys)
         yield from _spread(entries.get(text), child, path + text)
-
-
-def _unfolded(axes: Sequence[Any], rank: int, path: str) -> Sequence[Any]:
-    try:
-        return unfolded(axes, rank)
-    except ValueError as error:
-        raise GraphError(f"dims of {path!r}: {error}") from None
 
 
 def path_text(path: Path) -> str:

@@ -172,7 +172,20 @@ def _inside(closed: ClosedJaxpr) -> list[Any]:
 
 
 def _taking(function: Callable[[Leaves], Any], arrays: Sequence[Array]) -> Callable[[Leaves], Any]:
-    table = _Table(arrays)
+    # As long as they are kept, their memory is no other's.
+    by_memory = {_memory(array): place for place, array in enumerate(arrays)}
+    by_bytes = functools.cache(lambda: {(x.dtype, x.shape, digest_of(x)): i for i, x in enumerate(arrays)})
+    types = {(x.dtype, x.shape) for x in arrays}
+
+    def find(constant: Any, values: Leaves) -> Any:
+        """The value that stands for a constant; itself where none does."""
+        array = _as_array(constant)
+        if array is None or (array.dtype, array.shape) not in types:
+            return constant
+        place = by_memory.get(_memory(array))
+        if place is None:
+            place = by_bytes().get((array.dtype, array.shape, digest_of(array)))
+        return constant if place is None else values[place]
 
     @functools.wraps(function, assigned=(), updated=())
     def call(leaves: Leaves) -> Any:
@@ -184,30 +197,10 @@ def _taking(function: Callable[[Leaves], Any], arrays: Sequence[Array]) -> Calla
             results, tree = tree_util.tree_flatten(function(arguments))
             return results
 
-        results = _evaluate(jax.make_jaxpr(flat)(*given), given, lambda constant: table.find(constant, values))
+        results = _evaluate(jax.make_jaxpr(flat)(*given), given, lambda constant: find(constant, values))
         return tree_util.tree_unflatten(tree, results)
 
     return call
-
-
-class _Table:
-    def __init__(self, arrays: Sequence[Array]) -> None:
-        self._arrays = list(arrays)  # as long as they are kept, their memory is no other's
-        self._types = {(array.dtype, array.shape) for array in arrays}
-        self._by_memory = {_memory(array): place for place, array in enumerate(arrays)}
-        self._by_bytes: dict[Any, int] = {}
-
-    def find(self, constant: Any, values: Sequence[Any]) -> Any:
-        """The value that stands for a constant; itself where none does."""
-        array = _as_array(constant)
-        if array is None or (array.dtype, array.shape) not in self._types:
-            return constant
-        place = self._by_memory.get(_memory(array))
-        if place is None:
-            if not self._by_bytes:
-                self._by_bytes = {(x.dtype, x.shape, digest_of(x)): i for i, x in enumerate(self._arrays)}
-            place = self._by_bytes.get((array.dtype, array.shape, digest_of(array)))
-        return constant if place is None else values[place]
 
 
 def _evaluate(closed: ClosedJaxpr, arguments: Sequence[Any], replaced: Callable[[Any], Any]) -> list[Any]:

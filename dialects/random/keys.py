@@ -67,21 +67,16 @@ class _Scope:
         return self.states.get(variable) or _State(variable)
 
 
-class _Keys:
-    """The keys of states that are read, in the order in which they are first asked for.
-
-    Attributes:
-        of: each state's key, a variable that the graph is made with.
-    """
+class _Keys(dict[_State, Any]):
+    """The keys of states that are read, variables that the graph is made with, in the order of the first questions."""
 
     def __init__(self, type_: Any) -> None:
-        self.of: dict[_State, Any] = {}
+        super().__init__()
         self._type = type_
 
-    def __getitem__(self, state: _State) -> Any:
-        if state not in self.of:
-            self.of[state] = self._type(name=NAME)
-        return self.of[state]
+    def __missing__(self, state: _State) -> Any:
+        key = self[state] = self._type(name=NAME)
+        return key
 
 
 def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
@@ -108,12 +103,12 @@ def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> t
             )
     keys, scope = _Keys(assignment.key_type), _Scope()
     assignment.rebuild(outputs, scope, keys)
-    if not keys.of:
+    if not keys:
         return None, list(inputs), list(outputs)
     key = assignment.key_type(name=NAME)
-    subkeys = assignment.ops.SplitKey(len(keys.of))(key)
+    subkeys = assignment.ops.SplitKey(len(keys))(key)
     drawn = [scope.values.get(x, x) for x in outputs]
-    return key, [key, *inputs], replaced(drawn, {x: subkeys[place] for place, x in enumerate(keys.of.values())})
+    return key, [key, *inputs], replaced(drawn, {x: subkeys[place] for place, x in enumerate(keys.values())})
 
 
 class _Assignment:
@@ -215,7 +210,7 @@ class _Assignment:
                     f"a step of scan {node.op.name!r} hands on {what}; pass it as a non-sequence if all steps are to "
                     "draw the same numbers"
                 )
-            of_step[got.generator] = [state for state in inside.of if state.generator == got.generator]
+            of_step[got.generator] = [state for state in inside if state.generator == got.generator]
             scope.states[x.last] = scope.state(x.first).following
         parts.steps = values.get(parts.steps, parts.steps)
         parts.buffers = [values.get(x, x) for x in parts.buffers]
@@ -225,12 +220,12 @@ class _Assignment:
         kept = [x for x in parts.untraced if not self.is_generator(x.first)]
         parts.untraced = [replace(x, first=values.get(x.first, x.first)) for x in kept]
         rows: dict[Any, Any] = {}
-        for generator in dict.fromkeys(state.generator for state in inside.of if state.generator in of_step):
+        for generator in dict.fromkeys(state.generator for state in inside if state.generator in of_step):
             states, row = of_step[generator], self.key_type(name=NAME)
             parts.sequences.append((self.ops.FoldIn()(keys[generator[1]], self._range(parts.steps)), row))
             split = [row] if len(states) == 1 else self.ops.SplitKey(len(states))(row)
             rows.update({inside[state]: split[number] for number, state in enumerate(states)})
-        for state, key in inside.of.items():
+        for state, key in inside.items():
             if state.generator not in of_step:
                 parts.constants.append((keys[state], key))
         drawn = [inner.values.get(x, x) for x in parts.inner_outputs]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from ...codegen.errors import GraphError, RewriteError
@@ -49,25 +48,11 @@ EXCLUDED = (
 )
 
 
-@dataclass(frozen=True)
-class Family:
-    """Rewrites that start from the same ops.
-
-    Attributes:
-        ops: names of scalar ops (of elementwise ops) or op classes; the family is in play where a graph has one.
-        rewrites: names in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS or SUMS.
-    """
-
-    ops: frozenset[str]
-    rewrites: tuple[str, ...]
-
-    def without(self, *names: str) -> tuple[str, ...]:
-        """The family's rewrites without these."""
-        return tuple(name for name in self.rewrites if name not in names)
-
-
-FAMILIES = (
-    Family(  # one follows from another: `log(1 - 1 / (1 + exp(-x)))` takes four of them
+# Rewrites that start from the same ops: names of scalar ops (of elementwise ops) or of op classes, one of which a graph
+# must have, and names of rewrites in `patterns.PATTERNS` or in the library's databases, or QUOTIENTS or SUMS.
+Family = tuple[frozenset[str], tuple[str, ...]]
+FAMILIES: tuple[Family, ...] = (
+    (  # one follows from another: `log(1 - 1 / (1 + exp(-x)))` takes four of them
         frozenset({"Exp", "Expm1", "Log", "Log1p", "Sigmoid"}),
         (
             "local_log_of_sigmoid",
@@ -81,14 +66,14 @@ FAMILIES = (
             SUMS,
         ),
     ),
-    Family(frozenset({"Abs"}), ("local_abs_of_positive",)),
-    Family(frozenset({"Erf", "Erfc"}), ("local_erf_and_one",)),
-    Family(frozenset({"Ive", "Kve"}), ("local_log_of_bessel",)),
-    Family(frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
-    Family(frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
-    Family(frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
+    (frozenset({"Abs"}), ("local_abs_of_positive",)),
+    (frozenset({"Erf", "Erfc"}), ("local_erf_and_one",)),
+    (frozenset({"Ive", "Kve"}), ("local_log_of_bessel",)),
+    (frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
+    (frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
+    (frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
     # Differentiation leaves reductions where something may have been broadcast, and no mask is seen through one.
-    Family(frozenset({"Switch"}), (QUOTIENTS, SUMS, "local_useless_reduce", "local_reduce_broadcastable")),
+    (frozenset({"Switch"}), (QUOTIENTS, SUMS, "local_useless_reduce", "local_reduce_broadcastable")),
 )
 
 
@@ -138,14 +123,14 @@ class Rewrites:
             nodes = order(outputs, set(inputs))
             ops = {id(node.op): node.op for node in nodes}
             kinds = {_kind(op) for op in ops.values()}
-        families = tuple(family for family in FAMILIES if not family.ops.isdisjoint(kinds))
+        families = tuple(family for family in FAMILIES if not family[0].isdisjoint(kinds))
         inside = {number: new for number, op in ops.items() if (new := self._inside(op)) is not None}
         if not families and not inside:
             return list(outputs)
         found = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
         if self._checks(order(found, set(inputs))) < self._checks(nodes):
             # What cancelled held a check: none is ever dropped.
-            families = tuple(Family(family.ops, family.without(QUOTIENTS, SUMS)) for family in families)
+            families = tuple((ops, tuple(x for x in names if x not in (QUOTIENTS, SUMS))) for ops, names in families)
             found = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
         return found
 
@@ -198,7 +183,7 @@ class Rewrites:
     def _make_tracker(self, families: tuple[Family, ...]) -> Callable[[Any], list[Any]]:
         """A table of the node rewriters that start from an op."""
         tracker = self._module("graph.rewriting.basic").OpToRewriterTracker()
-        names = dict.fromkeys(name for family in families for name in family.rewrites)
+        names = dict.fromkeys(name for _, rewrites in families for name in rewrites)
         for name in names:
             if name in self._named:  # a version of the library may lack one
                 tracker.add_tracker(self._named[name])
@@ -207,7 +192,7 @@ class Rewrites:
     @functools.cached_property
     def _named(self) -> dict[str, Any]:
         """Node rewriters by name: ours, and those of the library's databases."""
-        names = {name for family in FAMILIES for name in family.rewrites}
+        names = {name for _, rewrites in FAMILIES for name in rewrites}
         query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=sorted(names))
         optdb = self._module("compile.mode").optdb
         made = {QUOTIENTS: Quotients(self._module).rewriter(), SUMS: Sums(self._module).rewriter()}

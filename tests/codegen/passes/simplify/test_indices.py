@@ -138,7 +138,7 @@ LEFT_ALONE = {
     scatter(
         (5, 3), [[4], [5]], (2, 3), (1,), (0,), into="0.0"
     ): "an index for axis 0 is out of bounds, and is left out",
-    scatter(*ROWS, into="0.0").replace("stablehlo.add", "stablehlo.multiply"): "it combines by stablehlo.multiply",
+    scatter(*ROWS, into="0.0").replace("stablehlo.add", "stablehlo.multiply"): "it combines by another op",
     scatter(*ROWS, into="1.0"): "it adds to a constant that is not 0",
 }
 
