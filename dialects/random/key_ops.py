@@ -1,8 +1,8 @@
 """Ops that take the place of random variables, pure functions of a key, without the class `Op` that they extend.
 
 In: a key, as uint32[2]. Out: other keys, draws. `keys` puts these ops in place of a graph's random variables, so that
-the graph is one of tensors alone: it can be rewritten, batched and evaluated as any other. The library's own evaluation
-(`perform`) calls JAX's sampler. `pytensor_ops.py` and `aesara_ops.py` put them in front of their library's `Op`.
+the graph is one of tensors alone: it can be rewritten and batched as any other. `pytensor_ops.py` and `aesara_ops.py`
+put them in front of their library's `Op`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 
 from ...codegen.builder import Tensor
 from ...codegen.emit import Context
-from ...codegen.ir.jax_compat import enable_x64
 from .. import releases
 from ..library import Library, library
 from ..registry import lowers
@@ -52,6 +51,10 @@ class PlainOp(Extended):
         if key.type.dtype != "uint32" or key.type.ndim != 1 or key.type.shape[0] not in (2, None):
             raise TypeError(f"expected a key as uint32[2], got {key.type}")
         return key
+
+    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
+        """None: hlograph alone evaluates it."""
+        raise NotImplementedError(f"{self} has a lowering rule and nothing that the library could call")
 
     def grad(self, inputs: Sequence[Any], output_grads: Sequence[Any]) -> list[Any]:
         """The pullback in Aesara."""
@@ -94,13 +97,6 @@ class SplitKeyParts(PlainOp):
         """One input, one output."""
         return self._apply([self._as_key(key)], self._tensor_type("uint32", (self.count, 2)))
 
-    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Evaluates it with JAX."""
-        from . import sampling
-
-        [key] = inputs
-        output_storage[0][0] = _with_jax(sampling.Split(self.count), key)
-
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A row for each key."""
         return [(self.count, 2)]
@@ -115,13 +111,6 @@ class FoldInParts(PlainOp):
         if numbers.type.ndim != 1 or np.dtype(numbers.type.dtype).kind not in "iu":
             raise TypeError(f"expected a vector of integers, got {numbers.type}")
         return self._apply([key, numbers], self._tensor_type("uint32", (numbers.type.shape[0], 2)))
-
-    def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Evaluates it with JAX."""
-        from . import sampling
-
-        key, numbers = inputs
-        output_storage[0][0] = _with_jax(sampling.FoldIn(), key, numbers.astype(np.uint32))
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A row for each number."""
@@ -182,34 +171,15 @@ class DrawParts(PlainOp):
         return [self._shape(node.inputs, parameters)]
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
-        """Draws with JAX's sampler, or the random variable's `rng_fn`."""
+        """Draws by the random variable's own `rng_fn`, where that is how it draws."""
         from . import sampling
 
-        reason = sampling.refusal(self.rv_op)
-        if reason is not None:
-            raise NotImplementedError(reason)
+        if not sampling.is_python(self.rv_op):
+            super().perform(node, inputs, output_storage)
         key, size, *values = inputs
         own = None if size is None else tuple(int(n) for n in size)
-        cores = zip(values, self.rv_op.ndims_params, strict=True)
-        shape = np.broadcast_shapes(*(p.shape[: p.ndim - core] for p, core in cores)) if own is None else own
-        if sampling.is_python(self.rv_op):
-            drawn = np.asarray(self.rv_op.rng_fn(np.random.default_rng(key), *map(np.array, values), own), self.dtype)
-        else:
-            drawn = self._by_jax(shape, key, *map(np.array, values))
-        output_storage[0][0] = drawn.astype(self.dtype)
-
-    def _by_jax(self, shape: Sequence[int], key: Any, *parameters: Any) -> np.ndarray[Any, Any]:
-        from . import sampling
-
-        counting = sampling.counting_parameters(self.rv_op)
-        values = []
-        for place, (p, core) in enumerate(zip(parameters, self.rv_op.ndims_params, strict=True)):
-            if place in counting:
-                p = np.zeros(np.atleast_1d(p), bool)
-                core = p.ndim
-            values.append(p.reshape((*(1,) * (len(shape) + core - p.ndim), *p.shape)))  # axes of `size` may be missing
-        function = sampling.Sampling(sampling.name_of(self.rv_op), self.dtype, len(shape), tuple(shape))
-        return _with_jax(function, key, *values)
+        drawn = self.rv_op.rng_fn(np.random.default_rng(key), *map(np.array, values), own)
+        output_storage[0][0] = np.asarray(drawn, self.dtype)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The parameters are connected, so that a derivative is an error and not zero."""
@@ -227,14 +197,6 @@ class DrawParts(PlainOp):
         if all(isinstance(x.type, kind) for x in tangents[2:]):
             return [kind()()]
         return [self.library.module("graph.null_type").NullType(UNDEFINED)()]
-
-
-def _with_jax(function: Any, *arrays: Any) -> np.ndarray[Any, Any]:
-    """Calls a function of JAX arrays with 64-bit types and JAX's default way from keys to random numbers."""
-    import jax
-
-    with enable_x64(True), jax.threefry_partitionable(True):
-        return np.array(function(*[jax.numpy.asarray(x) for x in arrays]))
 
 
 # ---- lowering rules ---------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import jax
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
@@ -52,9 +53,7 @@ def places(outputs):
 
 
 def evaluate(inputs, outputs, *values):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return pytensor.function(inputs, outputs, mode=Mode(linker="py", optimizer=None))(*values)
+    return jax.tree.map(np.asarray, hlograph.emit_stablehlo((inputs, outputs)).compile()(*values))
 
 
 def test_the_order_is_that_of_the_walk():
@@ -87,7 +86,7 @@ def test_one_state_of_a_generator_has_one_subkey():
     later = normal(size=(3,), rng=following(first))
     _, inputs, outputs = with_key([], [first, scaled, later])
     first, scaled, later = evaluate(inputs, outputs, KEY)
-    np.testing.assert_allclose(scaled, 1 + 2 * first, rtol=1e-15)
+    np.testing.assert_allclose(scaled, 1 + 2 * first, rtol=1e-13)
     assert not (later == first).any()
 
 
@@ -116,7 +115,7 @@ def test_the_gradient_of_an_inner_graph_sees_the_same_draw():
         gradient = pytensor.grad(value, y)
     _, inputs, outputs = with_key([y], [value, gradient])
     value, gradient = evaluate(inputs, outputs, KEY, 3.0)
-    np.testing.assert_allclose(gradient, 2 * value / 3.0, rtol=1e-14)
+    np.testing.assert_allclose(gradient, 2 * value / 3.0, rtol=1e-12)
 
 
 def test_a_graph_without_random_variables_stays():

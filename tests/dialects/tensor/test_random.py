@@ -12,7 +12,6 @@ import pytensor.tensor as pt
 import pytest
 import scipy.stats
 from jax import random
-from pytensor.compile.mode import Mode
 from pytensor.tensor.random import basic
 from pytensor.tensor.random.basic import ChoiceWithoutReplacement, PermutationRV
 from pytensor.tensor.random.op import RandomVariable
@@ -193,15 +192,6 @@ def test_batches_of_keys_and_parameters(name):
             for i in range(batch)
         ]
         assert_same(result, np.stack(wanted), rtol=1e-13, atol=1e-14, label=str(in_axes))
-
-
-@some_of("normal", "bernoulli")
-def test_pytensor_evaluates_the_same_draw(name):
-    inputs, arrays, _, make = arguments(name)
-    new, [draw] = with_key(inputs, [make(*inputs, size=(2, 3))])[1:]
-    function = pytensor.function(new, draw, mode=Mode(linker="py", optimizer=None))
-    compiled = hlograph.emit_stablehlo((new, draw)).compile()
-    assert_same(compiled(KEY, *arrays), function(KEY, *arrays), rtol=1e-13, atol=1e-14)
 
 
 def test_float32_is_drawn_in_float32():
