@@ -14,6 +14,7 @@ import pytest
 
 import hlograph
 from hlograph import Program, passes
+from hlograph.codegen.passes import simplify
 from hlograph.errors import PassError
 from hlograph.passes import call_function, clone, constant, defining, group, is_constant, ops, rewrite, stablehlo
 
@@ -73,6 +74,9 @@ def test_what_is_promised_is_there() -> None:
 
 def test_the_table_of_passes_in_the_docs() -> None:
     assert pass_table.shown() == pass_table.table(), "python tests/pass_table.py writes it anew"
+    for name in simplify.PARTS:
+        assert passes.available()[name]
+        assert f"\n| `{name}` | " in pass_table.PAGE.read_text()
 
 
 @pytest.mark.parametrize(
