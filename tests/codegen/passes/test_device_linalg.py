@@ -159,13 +159,3 @@ def test_functions_of_the_users_module_keep_their_names() -> None:
     }"""
     function = hlograph.Program.parse(text).run_passes(["device_linalg"]).compile()
     np.testing.assert_allclose(function(np.diag([4.0, 9.0])), np.diag([4.0, 6.0]))
-
-
-def test_a_module_without_factorizations_stays() -> None:
-    before = program([A + 1, B]).specialize(SIZES)
-    assert before.run_passes(["device_linalg"]).text == before.text
-
-
-def test_open_sizes_are_refused() -> None:
-    with pytest.raises(errors.PassError, match="needs static shapes; specialize first"):
-        program([ptl.cholesky(A)]).run_passes(["device_linalg"])

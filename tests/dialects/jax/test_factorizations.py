@@ -124,51 +124,6 @@ def test_in_loops_and_derivatives() -> None:
             check(found, (a, 3 * a @ a), a)
 
 
-def packed_lu(a: Any) -> Any:
-    return (jax.lax.linalg.lu(a @ a.T)[0],)
-
-
-def factor(a: Any) -> Any:
-    return (jnp.linalg.cholesky(a @ a.T),)
-
-
-WITH_RUNNING = {
-    "eigh": lambda a: jnp.linalg.eigh(a @ a.T),
-    "svd": lambda a: jnp.linalg.svd(a, full_matrices=False),
-    "qr": lambda a: jnp.linalg.qr(a.T),
-    "lu": packed_lu,
-    "cholesky": factor,
-}
-
-
-@pytest.mark.sampled(5)
-@pytest.mark.parametrize("running", ["cumsum", "cumprod", "cummax", "cumlogsumexp"])
-@pytest.mark.parametrize(
-    ("name", "policy"),
-    # Under padding singular vectors may have other signs than jax.jit's.
-    [(name, policy) for name in WITH_RUNNING for policy in ("exact", "padded") if (name, policy) != ("svd", "padded")],
-)
-def test_beside_running_sums(name: str, policy: str, running: str) -> None:
-    """LAPACK stays what factors, signs included, so that the value's vectors are those that the gradient is of."""
-    cumulative = getattr(jax.lax, running)
-
-    def function(a: Any) -> Any:
-        return *[cumulative(x, 0) for x in WITH_RUNNING[name](a)], *WITH_RUNNING[name](cumulative(a, 1))
-
-    def loss(function: Any) -> Callable[[Any], Any]:
-        return lambda a: sum((x * np.arange(x.size).reshape(x.shape)).sum() for x in function(a))
-
-    a = matrix((3, 5), "float64")
-    with jax.enable_x64(True):
-        compiled = hlograph.jit(function, dims={"a": ("m", "n")}, policy=policy)
-        for found, expected in zip(compiled(a), jax.jit(function)(a), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
-        expected = jax.jit(jax.grad(loss(function)))(a)
-        np.testing.assert_allclose(jax.grad(loss(compiled))(a), expected, rtol=1e-8, atol=1e-9)
-        # XLA has a loop of its own for a small Cholesky factor.
-        assert name == "cholesky" or "lapack_" in compiled.lower(a).stages[-1].text
-
-
 def test_what_is_decided_of_sizes_is_demanded() -> None:
     """`pinv` asks which side is longer, which a constraint says."""
     spec = jax.ShapeDtypeStruct(("m", "n"), "float32")

@@ -12,7 +12,6 @@ import hlograph
 from hlograph import errors
 from hlograph.builder import dims as dimension
 from hlograph.codegen.artifact.writing import to_portable
-from hlograph.codegen.ir.values import constants
 
 SDS = jax.ShapeDtypeStruct
 VECTOR, MATRIX = SDS(("n",), "float32"), SDS(("n", "n"), "float32")
@@ -290,22 +289,6 @@ def test_x64_is_the_callers() -> None:
     assert not jax.config.jax_enable_x64
 
 
-def test_constants_of_a_closure_are_in_the_program() -> None:
-    big = jnp.arange(1000.0)
-    table = np.arange(7)
-    program = hlograph.emit_stablehlo(lambda x: x[:, None] + big + table.sum(), VECTOR)
-    np.testing.assert_array_equal(program.compile()(random(2)), random(2)[:, None] + big + 21)
-    assert program.find(constants)[0][1] == 4000
-
-
-def test_typed_random_keys_are_their_integers() -> None:
-    key = jax.random.key(3)
-    program = hlograph.emit_stablehlo(lambda key, x: x + jax.random.normal(key, x.shape), key, VECTOR)
-    assert str(program.signature.arguments[0]) == "key: uint32[2]"
-    want = random(5) + jax.random.normal(key, (5,))
-    np.testing.assert_allclose(program.compile()(jax.random.key_data(key), random(5)), want, rtol=1e-6)
-
-
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 CUMULATIVE = [
@@ -328,16 +311,3 @@ def test_running_sums(function) -> None:
     for n in (1, 2, 7, 100):
         np.testing.assert_allclose(program.compile()(random(n, 3)), function(random(n, 3)), rtol=2e-4, atol=1e-4)
     np.testing.assert_allclose(program.interpret(random(5, 3))[0], function(random(5, 3)), rtol=1e-4, atol=1e-5)
-
-
-def test_calls_in_loops_specialize() -> None:
-    inner = jax.jit(lambda h, x: jnp.tanh(h + jax.nn.softplus(x)))
-
-    def function(xs, h):
-        return jax.lax.scan(lambda h, x: (inner(h, x), inner(x, h)), h, xs)
-
-    program = hlograph.emit_stablehlo(function, SDS(("t", "n"), "float32"), SDS(("n",), "float32"))
-    static = program.specialize({"t": 4, "n": 2})
-    assert "?" not in static.text
-    for found, want in zip(static.interpret(random(4, 2), random(2)), function(random(4, 2), random(2)), strict=True):
-        np.testing.assert_allclose(found, want, rtol=1e-5)

@@ -72,13 +72,6 @@ def test_outputs_share_a_draw():
     np.testing.assert_array_equal(2 * np.asarray(first), second)
 
 
-def test_equal_distributions_draw_differently():
-    key, inputs, outputs = with_key([], [normal(size=(4,)), normal(size=(4,))])
-    assert inputs == [key]
-    first, second = evaluate(inputs, outputs, KEY)
-    assert not (first == second).any()
-
-
 def test_one_state_of_a_generator_has_one_subkey():
     """As in PyTensor, where both read the same random numbers; the state that a draw leaves behind is another."""
     rng = generator()

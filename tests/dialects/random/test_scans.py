@@ -8,8 +8,6 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from jax import random
-from pytensor.compile.builders import OpFromGraph
-from pytensor.scan.utils import until
 from support import assert_same
 
 import hlograph
@@ -152,30 +150,6 @@ def test_a_loop_in_a_loop():
     drawn, _ = pytensor.scan(of_row, outputs_info=[None, rng], n_steps=3, return_updates=False)
     wanted = by_hand(ONLY, 3, lambda key: by_hand(key, 2))
     assert_same(hlograph.function([], drawn)(KEY), wanted, rtol=1e-12)
-
-
-def test_in_an_inner_graph():
-    rng = generator()
-    state = rng.type()
-    pair = OpFromGraph([state], normal(state, 0, 1))
-
-    def step():
-        following, e = pair(rng)
-        return e, {rng: following}
-
-    assert_same(hlograph.function([], traces(step, n_steps=3))(KEY), by_hand(ONLY, 3), rtol=1e-12)
-
-
-def test_until():
-    rng = generator()
-
-    def step(x):
-        following, e = normal(rng, 1, 0.1)
-        return (x + e, {rng: following}, until(x + e > 4))
-
-    found = np.asarray(hlograph.function([], traces(step, outputs_info=ONE, n_steps=50))(KEY))
-    wanted = 1 + np.cumsum(1 + 0.1 * by_hand(ONLY, 50))
-    np.testing.assert_allclose(found, wanted[: 1 + np.argmax(wanted > 4)], rtol=1e-12)
 
 
 def test_derivatives_and_batches_by_jax():

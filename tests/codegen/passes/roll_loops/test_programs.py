@@ -13,9 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from jax import lax
 
 import hlograph
 from hlograph import Program
+from hlograph.codegen.ir.bindings import run_pipeline
+from hlograph.codegen.ir.functions import inline_calls
+from hlograph.codegen.passes.roll_loops import plan
 
 RNG = np.random.default_rng(0)
 
@@ -95,9 +99,13 @@ def stacked(steps: int, dtype: str) -> tuple[Callable[..., Any], tuple[Any, ...]
 CASES = {"powers": powers, "runge_kutta": runge_kutta, "kalman": kalman, "recurrent": recurrent, "stacked": stacked}
 
 
+def parsed(function: Any, *arrays: Any) -> Program:
+    return Program.parse(jax.jit(function).lower(*arrays).as_text())
+
+
 def lowered(name: str, steps: int, dtype: str) -> tuple[Program, tuple[Any, ...]]:
     function, arrays = CASES[name](steps, dtype)
-    return Program.parse(jax.jit(function).lower(*arrays).as_text()), arrays
+    return parsed(function, *arrays), arrays
 
 
 def size(program: Program) -> int:
@@ -221,3 +229,56 @@ def test_functions_without_a_body_stay() -> None:
         "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     )
     assert str(program.run_passes(["roll_loops"])) == str(program)
+
+
+# ---- unrolled loops in the body of a loop that stays a loop ----------------------------------------------------------
+
+
+def unrolled(x: Any, t: Any) -> Any:
+    for p in t:
+        x = jnp.sin(x) * p + jnp.cos(x)
+    return x
+
+
+@pytest.mark.parametrize("inlined", [False, True])
+def test_in_the_body_of_a_loop(inlined: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JAX calls a function there; with the call inlined, the loop's body itself is long."""
+
+    def function(x: Any, t: Any) -> Any:
+        return lax.fori_loop(0, 3, lambda i, y: unrolled(y, t) + i, x)
+
+    monkeypatch.setattr(plan, "AGAIN", 0)
+    arrays = np.float32(0.3), np.linspace(0, 1, 100, dtype=np.float32)
+    before = parsed(function, *arrays)
+    if inlined:
+        module = before.copy_module()
+        inline_calls(module)
+        run_pipeline(module, "symbol-dce")
+        before = Program.parse(str(module))
+    after = before.run_passes(["roll_loops"])
+    assert after.op_counts()["stablehlo.while"] == 2
+    assert sum(after.op_counts().values()) < 0.5 * sum(before.op_counts().values())
+    np.testing.assert_array_equal(after.interpret(*arrays)[0], before.interpret(*arrays)[0])
+
+
+def test_unrolled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An inner loop of 30 steps in each of 12 outer ones: a loop in a loop."""
+
+    def function(x: Any, t: Any) -> Any:
+        for step in range(12):
+            x = jnp.tanh(unrolled(x, t)) + step
+        return x
+
+    monkeypatch.setattr(plan, "AGAIN", 0)
+    arrays = np.float32(0.3), np.linspace(0, 1, 30, dtype=np.float32)
+    before = parsed(function, *arrays)
+    after = before.run_passes(["roll_loops"])
+    assert after.op_counts()["stablehlo.while"] == 2
+    assert sum(after.op_counts().values()) < 0.15 * sum(before.op_counts().values())
+    np.testing.assert_array_equal(after.interpret(*arrays)[0], before.interpret(*arrays)[0])
+
+
+def test_a_short_body_that_runs_often_stays() -> None:
+    arrays = np.float32(0.3), np.linspace(0, 1, 40, dtype=np.float32)
+    before = parsed(lambda x, t: lax.fori_loop(0, 3, lambda i, y: unrolled(y, t), x), *arrays)
+    assert str(before.run_passes(["roll_loops"])) == str(before)
