@@ -25,11 +25,3 @@ def test_the_walk_stops_at_known_variables_and_finished_nodes() -> None:
     assert order([c], (), {b.owner}) == [c.owner]
     assert order([c], {c}) == []
     assert order([x]) == []
-
-
-def test_a_deep_graph_takes_no_recursion() -> None:
-    x = pt.vector("x")
-    value = x
-    for _ in range(5000):
-        value = pt.exp(value)
-    assert len(order([value])) == 5000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from builds import Build
@@ -11,9 +9,7 @@ from builds import Build
 from hlograph import Program
 from hlograph import builder as hlo
 from hlograph.builder import BOOL, INT64, SizeSource, dims
-from hlograph.codegen.constraints import DimMismatch
 from hlograph.errors import DataDependentSizeError
-from hlograph.passes import ir
 
 F64 = np.dtype(np.float64)
 N = dims.symbol("n")
@@ -89,20 +85,6 @@ def test_a_region_that_an_error_leaves_uses_nothing(kind):
     del caught
 
 
-def test_sizes_first_needed_in_a_branch_serve_what_comes_after():
-    build = Build(((), BOOL), ((N,), F64))
-    pred, x = build.args
-    doubled = 2 * N
-    (chosen,) = hlo.if_(
-        pred, lambda: [hlo.full(x.builder, x.builder.constant(1.0), (doubled,))], lambda: [hlo.concatenate([x, x], 0)]
-    )
-    after = hlo.iota(x.builder, (doubled,), 0, INT64)
-    values = np.arange(3.0)
-    first, second = build.run(chosen, after, arrays=[np.array(True), values])
-    np.testing.assert_array_equal(first, np.ones(6))
-    np.testing.assert_array_equal(second, np.arange(6))
-
-
 def test_size_arithmetic_follows_pythons_floor():
     build = Build(((N,), F64), ((), INT64))
     _, k = build.args
@@ -157,38 +139,6 @@ def test_a_size_from_data_is_refused_with_advice():
         build.builder.dim_of(total, "the length")
 
 
-def test_checks_travel_out_of_branches():
-    build = Build(((), BOOL), ((2,), F64))
-    pred, x = build.args
-
-    def guarded():
-        x.builder.check(hlo.compare("GT", hlo.reduce_monoid(x, [0], "add"), 0.0), "ValueError", "not positive")
-        return [x]
-
-    (chosen,) = hlo.if_(pred, guarded, lambda: [hlo.negate(x)])
-    (check,) = build.builder.checks
-    assert (check.exception, check.message) == ("ValueError", "not positive")
-    program = Program.parse(build.done(chosen, check.flag))
-    for taken, sign, expected in [(True, 1, True), (True, -1, False), (False, -1, True)]:
-        _, flag = program.compile()(np.array(taken), sign * np.ones(2))
-        assert bool(flag) is expected
-
-
-def test_a_private_function_is_built_once_per_shape():
-    build = Build(((N, 3), F64), ((4, 3), F64))
-    x, y = build.args
-
-    def body(a):
-        return [hlo.add(a, hlo.convert(hlo.iota(a.builder, a.dims, 0, INT64), F64))]
-
-    results = [hlo.call("ramp", [v], body, key="ramp")[0] for v in (x, y, x)]
-    arrays = [np.ones((2, 3)), np.ones((4, 3))]
-    found = build.run(*results, arrays=arrays)
-    assert len(re.findall(r"func.func private", str(build.builder.module))) == 2
-    for value, array in zip(found, [*arrays, arrays[0]], strict=True):
-        np.testing.assert_array_equal(value, array + np.arange(len(array))[:, None])
-
-
 def test_case_takes_the_last_branch_out_of_range():
     build = Build(((), np.dtype(np.int32)), ((2,), F64))
     index, x = build.args
@@ -196,50 +146,3 @@ def test_case_takes_the_last_branch_out_of_range():
     program = Program.parse(build.done(*hlo.case(index, branches)))
     for i, factor in [(0, 1.0), (1, 10.0), (2, 100.0), (7, 100.0), (-1, 100.0)]:
         np.testing.assert_array_equal(program.compile()(np.int32(i), np.ones(2)), np.full(2, factor))
-
-
-def test_while_with_a_symbolic_carry():
-    build = Build(((N,), F64), ((), INT64))
-    x, k = build.args
-    one = x.builder.constant(1, np.int64)
-    _, result = hlo.while_loop(
-        [k, x],
-        lambda i, v: hlo.compare("GT", i, 0),
-        lambda i, v: [hlo.subtract(i, one), hlo.add(v, x)],
-    )
-    (value,) = build.run(result, arrays=[np.arange(4.0), np.array(3)])
-    np.testing.assert_array_equal(value, np.arange(4.0) * 4)
-
-
-def test_sort_puts_nan_last_and_is_stable():
-    build = Build(((N,), F64))
-    (x,) = build.args
-    places = hlo.iota(x.builder, (N,), 0, INT64)
-    values, order = hlo.sort([x, places], 0, lambda a, b, i, j: hlo.less_nan_last(a, b), key="sort")
-    data = np.array([3.0, np.nan, -np.inf, 3.0, np.inf, np.nan, 0.0])
-    found, indices = build.run(values, order, arrays=[data])
-    np.testing.assert_array_equal(found, np.sort(data))
-    np.testing.assert_array_equal(indices, np.argsort(data, kind="stable"))
-
-
-def test_a_mismatch_of_static_sizes_is_refused():
-    build = Build(((3,), F64), ((4,), F64))
-    with pytest.raises(DimMismatch, match="3 == 4"):
-        hlo.add(*build.args)
-
-
-def test_location_of_an_operation():
-    build = Build(((3,), F64))
-    (x,) = build.args
-    build.builder.location = ir.Location.name("log_prior", context=build.builder.context)
-    result = hlo.log(x)
-    build.done(result)
-    assert "log_prior" in build.builder.module.operation.get_asm(enable_debug_info=True)
-
-
-def test_large_constants_keep_their_bits():
-    build = Build(((1000,), F64))
-    (x,) = build.args
-    table = np.random.default_rng(0).normal(size=1000)
-    (value,) = build.run(hlo.add(x, build.builder.constant(table)), arrays=[np.zeros(1000)])
-    np.testing.assert_array_equal(value, table)

@@ -31,28 +31,6 @@ def lines(text):
     return [line.strip() for line in text.splitlines()]
 
 
-def test_the_marker():
-    build = Build(SCALAR, ((N,), F64))
-    dim = hlo.data_size(build.args[0], "chosen", N)
-    text = build.done(vector(build, dim))
-    (marker,) = [line for line in lines(text) if "custom_call" in line]
-    assert "stablehlo.custom_call @hlograph.size(%arg0)" in marker
-    for part in ('hlograph.dim = "chosen_0"', 'hlograph.bound = "n"', "api_version = 4 : i32", "backend_config = {}"):
-        assert part in marker
-    assert marker.endswith("(tensor<i64>) -> tensor<i64>")
-    assert build.builder.counts == {"chosen_0": N}
-
-
-def test_what_is_known_needs_no_marker():
-    build = Build(((N,), F64))
-    builder = build.builder
-    assert hlo.data_size(builder.constant(3), "chosen") == 3
-    assert hlo.data_size(hlo.reduce_monoid(hlo.convert(build.args[0], INT64), [0], "add"), "chosen", 0) == 0
-    assert hlo.data_size(builder.size(N + 1), "chosen") == N + 1
-    assert hlo.true_places(builder.constant(np.array([True, False, True]))).literal.tolist() == [0, 2]
-    assert "custom_call" not in build.done(build.args[0])
-
-
 def test_one_size_for_one_count():
     build = Build(((N,), BOOL))
     (mask,) = build.args
@@ -97,36 +75,6 @@ def test_sizes_are_computed_behind_what_they_depend_on():
     assert min(doubled) < place(r'"first_0"')  # n * 2 lives in the prologue
     assert place(r'"second_0"') < place(r"stablehlo.minimum")
     assert not any("dense<true>" in line for line in text)  # no anchor is left
-
-
-def test_sizes_are_computed_once():
-    build = Build(SCALAR)
-    dim = hlo.data_size(build.args[0], "chosen")
-    results = [vector(build, dim * 2), hlo.full(build.builder, build.builder.constant(1.0), (dim * 2,))]
-    assert build.done(*results).count("stablehlo.multiply") == 1
-
-
-def test_the_size_itself_is_the_marker():
-    build = Build(SCALAR)
-    dim = hlo.data_size(build.args[0], "chosen")
-    assert build.builder.exact(dim + 1, INT64)
-    text = build.done(build.builder.size(dim), build.builder.size(dim, np.dtype(np.int32)))
-    assert re.search(r"(%\d+) = stablehlo.custom_call[^\n]*\n.*stablehlo.convert \1", text)
-
-
-def test_a_size_inside_a_region():
-    build = Build(((), BOOL), SCALAR, ((N,), F64))
-    flag, count, x = build.args
-
-    def inside():
-        dim = hlo.data_size(hlo.add(count, 1), "chosen", N)
-        assert build.builder.is_local(dim)
-        return [hlo.reduce_monoid(vector(build, dim + N), [0], "add")]
-
-    (result,) = hlo.if_(flag, inside, lambda: [count])
-    text = build.done(result, x)
-    assert text.index("stablehlo.if") < text.index("hlograph.size") < text.index("dynamic_iota")
-    assert build.builder.counts == {}
 
 
 def test_a_size_is_not_known_outside_of_its_region():
@@ -187,14 +135,6 @@ def test_private_functions_have_no_sizes_from_data():
     build = Build(((N,), BOOL))
     with pytest.raises(DataDependentSizeError, match="private function"):
         hlo.call("inner", build.args, lambda mask: [hlo.true_places(mask)])
-
-
-def test_a_call_takes_what_has_such_a_size():
-    build = Build(SCALAR)
-    x = vector(build, hlo.data_size(build.args[0], "chosen"))
-    (y,) = hlo.call("inner", [x], lambda v: [hlo.concatenate([v, v], 0)])
-    assert list(map(str, y.dims)) == ["2*chosen_0"]
-    build.done(y)
 
 
 # ---- signature ------------------------------------------------------------------------------------------------------

@@ -49,18 +49,3 @@ def test_products_read_through_transposes(case):
     assert program.op_counts().get("stablehlo.transpose", 0) == case.startswith("kept")
     values = arrays(dims)
     np.testing.assert_allclose(program.compile()(*values), expected(*values), rtol=1e-14)
-
-
-def test_a_transpose_with_other_users_stays_for_them():
-    dims = ((5, 3), (5,))
-
-    def body(x, y):
-        swapped = hlo.transpose(x, (1, 0))
-        return [hlo.dot_general(swapped, y, contracting=([1], [0])), swapped]
-
-    program = build(dims, body)
-    assert program.op_counts() == {"stablehlo.dot_general": 1, "stablehlo.transpose": 1}
-    x, y = arrays(dims)
-    product, swapped = program.compile()(x, y)
-    np.testing.assert_allclose(product, x.T @ y, rtol=1e-14)
-    np.testing.assert_array_equal(swapped, x.T)

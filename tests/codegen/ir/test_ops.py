@@ -83,39 +83,6 @@ def test_ops(case: str) -> None:
     np.testing.assert_array_equal(result, expected)
 
 
-def test_positive_zeros() -> None:
-    x = np.array([0.0, -0.0, np.nan, -1.0])
-    (result,) = run(ops.positive_zeros, x)
-    np.testing.assert_array_equal(np.signbit(result), [False, False, np.signbit(result[2]), True])
-    np.testing.assert_array_equal(result, x)
-
-
-def test_reductions_of_pairs() -> None:
-    def body(x: ir.Value) -> list[ir.Value]:
-        pair = [x, ops.iota((2, 3, 4), 2, x)]
-
-        def larger(a: ir.Value, i: ir.Value, b: ir.Value, j: ir.Value) -> list[ir.Value]:
-            first = ops.compare("GE", a, b)
-            return [stablehlo.select(first, a, b), stablehlo.select(first, i, j)]
-
-        return ops.reduce_by(larger, pair, [ops.scalar(-np.inf, x), ops.scalar(-1, x)], [2])
-
-    greatest, place = run(body, -(X % 5))
-    np.testing.assert_array_equal(greatest, -(X % 5).min(2))
-    np.testing.assert_array_equal(place, (X % 5).argmin(2))
-
-
-def test_dynamic_slices() -> None:
-    def body(x: ir.Value, i: ir.Value) -> list[ir.Value]:
-        zero = ops.index(0)
-        part = ops.dynamic_slice(x, [zero, i, zero], (2, 1, 4))
-        return [part, ops.dynamic_update_slice(x, stablehlo.negate(part), [zero, zero, zero])]
-
-    part, updated = run(body, X, INDEX)
-    np.testing.assert_array_equal(part, X[:, 1:2])
-    np.testing.assert_array_equal(updated, np.concatenate([-X[:, 1:2], X[:, 1:]], 1))
-
-
 NOTHING: dict[str, Body] = {
     "broadcast_in_dim": lambda x: ops.broadcast_in_dim(x, (2, 3, 4), (0, 1, 2)),
     "reshape": lambda x: ops.reshape(ops.reshape(x, (24,)), (2, 3, 4)),
