@@ -77,16 +77,14 @@ class Atom:
         self.depth = 1 + max((a.depth for a in inner), default=0)
         self.roots = frozenset((name,)) if kind == "root" else frozenset().union(*(a.roots for a in inner))
         self.plain = not signed and all(a.plain for a in inner)
-        self.values = _root_values(name, signed) if kind == "root" else _values(kind, args)
+        self.values = _values(kind, args)
+        if kind == "root":
+            choose = random.Random(f"{name} {signed}")  # the same in every process
+            values = [choose.randrange(end) for end in _RANGES]
+            self.values = tuple(v if not signed or choose.random() < 0.5 else -v for v in values)
         small = self.size <= LARGEST_TREE
         self.text = atom_text(self, sum_text) if small else _digest(kind, args)
         self.key = (kind != "root", self.text, serial)  # the serial only separates roots that differ in sign alone
-
-
-def _root_values(name: str, signed: bool) -> Values:
-    choose = random.Random(f"{name} {signed}")  # the same in every process
-    values = [choose.randrange(end) for end in _RANGES]
-    return tuple(v if not signed or choose.random() < 0.5 else -v for v in values)
 
 
 def _values(kind: str, args: tuple[Dim, ...]) -> Values:

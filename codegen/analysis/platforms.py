@@ -144,14 +144,9 @@ def _restricted(module: ir.Module) -> Iterator[tuple[str, Sequence[str]]]:
     for operation in walk(module):
         target = call_target(operation)
         if target:
-            name = _function_name(operation) if target == _WITHOUT_FORM else ""
+            config, name = attributes_of(operation.attributes).get("backend_config"), ""
+            if target == _WITHOUT_FORM and isinstance(config, ir.DictAttr) and "name" in config:
+                name = str(config["name"]).strip('"')
             having = platforms_of_call(target, name)
             if having != PLATFORMS:
                 yield name or target, having
-
-
-def _function_name(operation: ir.Operation) -> str:
-    config = attributes_of(operation.attributes).get("backend_config")
-    if not isinstance(config, ir.DictAttr) or "name" not in config:
-        return ""
-    return str(config["name"]).strip('"')

@@ -15,7 +15,6 @@ import numpy as np
 from ..dims import Dim, bounds, maximum, minimum
 from ..ir.bindings import ir
 from ..ir.evaluate import ELEMENTWISE
-from ..ir.values import constant_attribute
 from .core import Builder, Tensor
 from .shape import broadcast_in_dim, reshape
 from .types import BOOL, Attributes, DType
@@ -472,24 +471,21 @@ def decided_by_rounding(mask: Tensor) -> bool:
             continue
         if operation.name in _LOGIC:
             stack.extend(operation.operands)
-        elif operation.name == "stablehlo.compare" and any(map(_is_computed_float, operation.operands)):
-            return True
+        elif operation.name == "stablehlo.compare":
+            makers = [
+                _origin(x)
+                for x in operation.operands
+                if isinstance(ir.RankedTensorType(x.type).element_type, ir.FloatType)
+            ]
+            if any(maker is not None and maker.name != "stablehlo.constant" for maker in makers):
+                return True
     return False
 
 
 def is_zero(x: Tensor) -> bool:
     """Whether a tensor is plainly zero everywhere."""
-    if x.literal is not None:
-        return not x.literal.any()
-    operation = _origin(x.value)
-    if operation is None or operation.name != "stablehlo.constant":
-        return False
-    value = constant_attribute(operation)
-    return value is not None and bool(value.is_splat) and not _number(value.get_splat_value())
-
-
-def _number(attribute: Any) -> Any:
-    return getattr(attribute, "value", True)
+    literal = x.literal if x.literal is not None else x.builder.splats.get(x.uid)
+    return literal is not None and not literal.any()
 
 
 def _origin(value: Any) -> Any:
@@ -500,9 +496,3 @@ def _origin(value: Any) -> Any:
             return operation
         value = operation.operands[0]
     return None
-
-
-def _is_computed_float(value: Any) -> bool:
-    element = ir.RankedTensorType(value.type).element_type
-    operation = _origin(value)
-    return isinstance(element, ir.FloatType) and operation is not None and operation.name != "stablehlo.constant"

@@ -151,20 +151,15 @@ def _names() -> tuple[str, ...]:
     return tuple(sorted(name for name in names if isinstance(name, str)))
 
 
-@cache
-def _is_op(name: str) -> bool:
-    with new_context() as context:
-        return bool(context.is_registered_operation(name))
-
-
 def check_op(name: str) -> None:
     """Refuses what is not the full name of an op.
 
     Raises:
         PassError: it is none; the message has names that are like it.
     """
-    if name in _names() or _is_op(name):
-        return
+    with new_context() as context:
+        if name in _names() or context.is_registered_operation(name):
+            return
     own = name.rpartition(".")[2]
     shorts: dict[str, str] = {}
     for full in reversed(_names()):

@@ -21,7 +21,6 @@ from .values import dense_attr, dtype_of, element_type, integers, numpy_dtype, o
 
 Body = Callable[..., Sequence[ir.Value]]
 Size: TypeAlias = "int | ir.Value"
-BROADCASTS = ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim")
 
 
 # ---- types -----------------------------------------------------------------------------------------------------
@@ -171,26 +170,7 @@ def broadcast_in_dim(
         return value
     if wanted.has_static_shape and not is_open(value):
         return stablehlo.broadcast_in_dim(wanted, value, integer_list(axes))
-    return broadcast_to(value, vector(shape), axes, wanted)
-
-
-def broadcast_to(value: ir.Value, shape: ir.Value, axes: Sequence[int], type_: ir.Type) -> ir.Value:
-    """A broadcast to a shape that is a value, which says which axes stretch; one of a broadcast is one of what that
-    was made of."""
-    made = owner(value)
-    while made is not None and made.name in BROADCASTS:
-        inner = integers(made, "broadcast_dimensions")
-        value, axes = made.operands[0], [axes[axis] for axis in inner]
-        made = owner(value)
-    stretched, kept = ([k for k, known in enumerate(shape_of(value)) if (known == 1) == one] for one in (True, False))
-    return stablehlo.dynamic_broadcast_in_dim(
-        type_,
-        value,
-        shape,
-        integer_list(axes),
-        known_expanding_dimensions=integer_list(stretched),
-        known_nonexpanding_dimensions=integer_list(kept),
-    )
+    return stablehlo.dynamic_broadcast_in_dim(wanted, value, vector(shape), integer_list(axes))
 
 
 def reshape(value: ir.Value, shape: Sequence[Size]) -> ir.Value:

@@ -127,10 +127,6 @@ class Batcher:
         none = ops.vector([0] * len(whole))
         return stablehlo.dynamic_pad(value.type, value, ops.scalar(0, value), none, ops.vector(high), none)
 
-    def as_many(self, value: ir.Value) -> ir.Value:
-        """The rows that there are, of what was made of `one_at_least`."""
-        return ops.part_along(value, 0, 0, self.size) if self.may_be_empty else value
-
     def same_for_all(self, value: ir.Value) -> ir.Value:
         """What stands for a value that decides a size.
 
@@ -202,7 +198,11 @@ class Batcher:
         if operation.name == "stablehlo.get_dimension_size":
             axis = ir.IntegerAttr(operation.attributes["dimension"]).value
             return [Row(stablehlo.get_dimension_size(self.rows[operation.operands[0]].value, axis + 1), False)]
-        if operation.name in EFFECTS and not _is_pure_call(operation):
+        # What says nothing of it by its name may say itself that it does no more than to give a result.
+        pure = operation.name == "stablehlo.rng" or (
+            call_target(operation) not in ("", "hlograph.size") and not flag_of(operation, "has_side_effect", False)
+        )
+        if operation.name in EFFECTS and not pure:
             raise PassError(f"batch: {operation.name} does more than to give a result, and cannot run for many rows")
         make = None if self.is_each(captured(operation)) else RULES.get(operation.name)
         made = NotImplemented if make is None else make(self, operation)
@@ -283,15 +283,6 @@ def captured(operation: ir.Operation) -> list[ir.Value]:
     return [value for value in read if value not in inside]
 
 
-def _is_pure_call(operation: ir.Operation) -> bool:
-    """Whether an op whose name says nothing of it says itself that it does no more than to give a result."""
-    if operation.name == "stablehlo.rng":
-        return True
-    if operation.name != "stablehlo.custom_call" or call_target(operation) == "hlograph.size":
-        return False
-    return not flag_of(operation, "has_side_effect", False)
-
-
 # ---- sums over the rows --------------------------------------------------------------------------------------------
 
 
@@ -350,17 +341,13 @@ def total(batcher: Batcher, row: Row) -> ir.Value:
     if made is not None and made.name == "stablehlo.dot_general":
         first = [axes[:1] for axes in dot_sides(made)[1]]
         if first == [[0], [0]] and all(sizes_of(x)[0] == batcher.extent for x in made.operands):
-            return _contracted(batcher, made)
+            # A dot of two batches contracts over the rows as well.
+            contracting, batching = dot_sides(made)
+            attribute = ops.dot_numbers([[0, *axes] for axes in contracting], [axes[1:] for axes in batching])
+            sides = [batcher.where_active(x, ops.filled(x, 0)) for x in made.operands]
+            return clone(made, sides, sizes_of(made.results[0])[1:], dot_dimension_numbers=attribute).results[0]
     value = batcher.where_active(row.value, ops.filled(row.value, 0))
     return ops.reduce("stablehlo.add", value, ops.scalar(0, value), [0])
-
-
-def _contracted(batcher: Batcher, dot: ir.Operation) -> ir.Value:
-    """A dot of two batches that contracts over the rows as well."""
-    contracting, batching = dot_sides(dot)
-    attribute = ops.dot_numbers([[0, *axes] for axes in contracting], [axes[1:] for axes in batching])
-    sides = [batcher.where_active(x, ops.filled(x, 0)) for x in dot.operands]
-    return clone(dot, sides, sizes_of(dot.results[0])[1:], dot_dimension_numbers=attribute).results[0]
 
 
 def _count(batcher: Batcher, like: ir.Value) -> ir.Value:

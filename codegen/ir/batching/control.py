@@ -155,11 +155,9 @@ def while_(batcher: Batcher, op: ir.Operation) -> list[Row]:
     if not loop.apart:
         return loop.run(lambda *values: [loop.holds(loop.rows(values)).value], lambda *values: loop.step(values))
     counter = _counter(batcher, loop)
-    return _until_all(batcher, loop) if counter is None else _counted(batcher, loop, counter)
-
-
-def _until_all(batcher: Batcher, loop: _Loop) -> list[Row]:
-    """A loop until the condition holds of no row; a row for which it did not hold stays finished."""
+    if counter is not None:
+        return _counted(batcher, loop, counter)
+    # Until the condition holds of no row; a row for which it did not hold stays finished.
     first = batcher.full(loop.holds(loop.rows(loop.carries)))
     if batcher.active is not None:
         first = stablehlo.and_(first, batcher.active)

@@ -105,10 +105,9 @@ def to_sizes(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
         head = ops.convert(ops.reshape(ops.number(first), [1]), operands[place])
         operands[place] = ops.concatenate([head, operands[place]], 0)
     attributes: dict[str, ir.Attribute] = {}
-    for name in ("broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"):
-        if name in op.attributes:
-            first_axis = [0] if name == "broadcast_dimensions" else []
-            attributes[name] = ops.integer_list([*first_axis, *(axis + 1 for axis in integers(op, name))])
+    name = "broadcast_dimensions"
+    if name in op.attributes:
+        attributes[name] = ops.integer_list([0, *(axis + 1 for axis in integers(op, name))])
     return batcher.like(op, operands, None, **attributes)
 
 
@@ -277,7 +276,8 @@ def _gathered(
     else:
         name, operands = "stablehlo.dynamic_gather", [value, places, ops.vector(taken)]
     made = ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).results[0]
-    return batcher.as_many(made) if both else made
+    # The rows that there are, of what was made of one at least.
+    return ops.part_along(made, 0, 0, batcher.size) if both and batcher.may_be_empty else made
 
 
 @rule("dynamic_slice")
