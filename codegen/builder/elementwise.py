@@ -472,12 +472,9 @@ def decided_by_rounding(mask: Tensor) -> bool:
         if operation.name in _LOGIC:
             stack.extend(operation.operands)
         elif operation.name == "stablehlo.compare":
-            makers = [
-                _origin(x)
-                for x in operation.operands
-                if isinstance(ir.RankedTensorType(x.type).element_type, ir.FloatType)
-            ]
-            if any(maker is not None and maker.name != "stablehlo.constant" for maker in makers):
+            is_float = isinstance(ir.RankedTensorType(operation.operands[0].type).element_type, ir.FloatType)
+            makers = [maker for x in operation.operands if is_float and (maker := _origin(x)) is not None]
+            if any(maker.name != "stablehlo.constant" for maker in makers):
                 return True
     return False
 

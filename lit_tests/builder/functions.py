@@ -100,9 +100,9 @@ def same_by_constraint(x, y):
 
 # CHECK: identity.dynamic.names: add(add(arg0, arg1), arg1) : tensor<?xf64>
 show("identity.dynamic.names", [("float64", "n"), ("float64", "m")], same_by_constraint)
-# CHECK: stack_scalars.static: concatenate<0>(arg0, arg1) : tensor<2xf64>
+# CHECK: stack_scalars.static: [arg0, arg1] : tensor<2xf64>
 show("stack_scalars.static", [("float64",), ("float64",)], lambda a, b: hlo.stack_scalars([a, b]))
-# CHECK: stack_scalars.dynamic: concatenate<0>(size<0>(arg0), 3) : tensor<2xi64>
+# CHECK: stack_scalars.dynamic: [size<0>(arg0), 3] : tensor<2xi64>
 show(
     "stack_scalars.dynamic", [("float64", "n", 3)], lambda x: hlo.stack_scalars([x.builder.size(dim) for dim in x.dims])
 )
@@ -121,7 +121,7 @@ def starts(x, i):
 show(
     "dynamic_slice.dynamic", [("float64", "n", 6), ("int64",)], lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, 6))
 )
-# CHECK: dynamic_slice.dynamic.size: dynamic_gather(arg0, concatenate<0>(arg1, 0), concatenate<0>(2, size<1>(arg0))) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
+# CHECK: dynamic_slice.dynamic.size: dynamic_gather(arg0, [arg1, 0], [2, size<1>(arg0)]) {offset_dims = [0, 1], start_index_map = [0, 1], indices_are_sorted = false} : tensor<2x?xf64>
 show(
     "dynamic_slice.dynamic.size",
     [("float64", 5, "n"), ("int64",)],
@@ -155,7 +155,7 @@ def sum_and_count(x):
 show("reduce.dynamic", [dynamic], sum_and_count)
 
 # CHECK-LABEL: module @arg_reduce.dynamic
-# CHECK-NEXT: c:2 = reduce<[0]>(arg0, dynamic_iota<0, ?x4xi64>(concatenate<0>(size<0>(arg0), 4)), inf, 9223372036854775807) : tensor<4xf64>, tensor<4xi64>
+# CHECK-NEXT: c:2 = reduce<[0]>(arg0, dynamic_iota<0, ?x4xi64>([size<0>(arg0), 4]), inf, 9223372036854775807) : tensor<4xf64>, tensor<4xi64>
 # CHECK-NEXT: (p0, p1, p2, p3) ->
 # CHECK-NEXT: a = NE(p0, p0) : tensor<i1>
 # CHECK-NEXT: b = or(or(LT(p0, p2), and(a, EQ(p2, p2))), and(or(EQ(p0, p2), and(a, NE(p2, p2))), LT(p1, p3))) : tensor<i1>

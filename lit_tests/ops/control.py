@@ -23,7 +23,7 @@ from pytensor.tensor.optimize import minimize, minimize_scalar, root, root_scala
 # ---- Blockwise: a core op over leading batch axes, which stretch as NumPy's do
 x, y = pt.dtensor3("x"), pt.dmatrix("y")
 
-# CHECK: Blockwise.dynamic: dot_general<[2], [1], batch [0], [0]>(x, dynamic_broadcast_in_dim<[1, 2], ?x4x5xf64>(y, concatenate<0>(size<0>(x), 4, 5))) : tensor<?x3x5xf64>
+# CHECK: Blockwise.dynamic: dot_general<[2], [1], batch [0], [0]>(x, dynamic_broadcast_in_dim<[1, 2], ?x4x5xf64>(y, [size<0>(x), 4, 5])) : tensor<?x3x5xf64>
 show("Blockwise.dynamic", [x, y], pt.matmul(x, y), {"x": ("n", 3, 4), "y": (4, 5)})
 
 # ---- CheckAndRaise: a condition becomes a flag among the results, with the exception in the signature
@@ -49,7 +49,7 @@ double = FromFunctionOp(
 )
 
 # CHECK-LABEL: module @FromFunctionOp.dynamic
-# CHECK-NEXT: a:2 = @hlograph.host(0, x, y, [], concatenate<0>(size<0>(x), size<1>(y))) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?x?xf64>
+# CHECK-NEXT: a:2 = @hlograph.host(0, x, y, [], [size<0>(x), size<1>(y)]) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?x?xf64>
 # CHECK-NEXT: return a#1 : tensor<?x?xf64>
 show("FromFunctionOp.dynamic", [x, y], double(x, y))
 
@@ -79,8 +79,7 @@ show("RootScalarOp.dynamic", [k, x], list(root_scalar((k**2 - x).sum(), k)))
 show("RootOp.dynamic", [x], list(root(x**2 - 2, x)))
 
 # CHECK-LABEL: module @QZ.dynamic
-# CHECK-NEXT: a = concatenate<0>(size<0>(y), size<1>(y)) : tensor<2xi64>
-# CHECK-NEXT: b:5 = @hlograph.host(0, y, y, [], a, a, a, a) {indices_of_shape_operands = [3, 4, 5, 6, 7]} : tensor<i32>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK-NEXT: a:5 = @hlograph.host(0, y, y, [], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)]) {indices_of_shape_operands = [3, 4, 5, 6, 7]} : tensor<i32>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
 show("QZ.dynamic", [y], list(qz(y, y)))
 
 # ---- IfElse: what only one branch needs is evaluated inside it

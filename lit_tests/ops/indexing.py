@@ -15,7 +15,7 @@ x, v = pt.dmatrix("x"), pt.dvector("v")
 i, k = pt.lscalar("i"), pt.lscalar("k")
 
 # An index that is an argument is data: checked when the program runs, and no size.
-# CHECK: Subtensor.dynamic: real_dynamic_slice(x, concatenate<0>(minimum(size<0>(x), 1), 0), concatenate<0>(size<0>(x), 6), 1) : tensor<?x6xf64>
+# CHECK: Subtensor.dynamic: real_dynamic_slice(x, concatenate<0>(minimum(size<0>(x), 1), 0), [size<0>(x), 6], 1) : tensor<?x6xf64>
 show("Subtensor.dynamic", [x], x[1:], {"x": ("n", 6)})
 # CHECK: Subtensor.dynamic.reverse: reverse<[0]>(v) : tensor<?xf64>
 show("Subtensor.dynamic.reverse", [v], v[::-1], {"v": ("n",)})
@@ -29,10 +29,7 @@ show("Subtensor.dynamic.runtime", [x, i], x[i], {"x": ("n", 6)})
 
 # CHECK-LABEL: module @Subtensor.dynamic.stride
 # CHECK-NEXT: constraints: max(-k, k) >= 1, the absolute step of a slice of axis 0 at an unnamed Subtensor node
-# CHECK-NEXT: a = add(size<0>(v), -1) : tensor<i64>
-# CHECK-NEXT: b = maximum(maximum(multiply(k, -1), k), 1) : tensor<i64>
-# CHECK-NEXT: c = minimum(maximum(k, 0), 1) : tensor<i64>
-# CHECK-NEXT: return dynamic_gather(v, add(multiply(dynamic_iota<0, ?xi64>(add(divide<"(n - 1)//max(-k, k, 1)">(subtract(a, remainder(add(remainder(a, b), b), b)), b), 1)), k), add(add(add(multiply(multiply(size<0>(v), c), -1), size<0>(v)), c), -1)), minimum(size<0>(v), 1)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
+# CHECK: return dynamic_gather(v, add(multiply(dynamic_iota<0, ?xi64>(add(divide<"(n - 1)//max(-k, k, 1)">(
 show("Subtensor.dynamic.stride", [v, k], v[::k], {"v": ("n",)})
 
 # ---- IncSubtensor: writing to, and adding at, slices and integer indices
@@ -73,7 +70,7 @@ show("AdvancedSubtensor1.dynamic", [x, i], advanced_subtensor1(x, i), {"x": ("n"
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedSubtensor node: 'i' into 'x', of length n
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedSubtensor node: 'j' into 'x', of length 6
 # CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedSubtensor node, index
-# CHECK: return dynamic_gather(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false}, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?xf64>, tensor<2xi1>
+# CHECK: return dynamic_gather(x, concatenate<1>(dynamic_reshape<?x1xi64>(a, [size<0>(i), 1]), dynamic_reshape<?x1xi64>(b, [size<0>(i), 1])), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false}, concatenate<0>(reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true), reduce<[0], and>(and(GE(b, 0), LT(b, 6)), true)) : tensor<?xf64>, tensor<2xi1>
 show("AdvancedSubtensor.dynamic", [x, i, j], x[i, j], {"x": ("n", 6), "i": ("k",), "j": ("k",)})
 
 # Before PyTensor 3 slices are operands.
@@ -136,7 +133,7 @@ show(
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 0 at an unnamed AdvancedIncSubtensor node: 'i' into 'x', of length n
 # CHECK-NEXT: checks: IndexError, index is out of bounds for axis 1 at an unnamed AdvancedIncSubtensor node: 'j' into 'x', of length 6
 # CHECK-NEXT: constraints: n >= min(k, 1), index of axis 0 at an unnamed AdvancedIncSubtensor node, index
-# CHECK: return scatter(x, concatenate<1>(dynamic_reshape<?x1xi64>(b, a), dynamic_reshape<?x1xi64>(c, a)), v) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1}, concatenate<0>(reduce<[0], and>(and(GE(b, 0), LT(b, size<0>(x))), true), reduce<[0], and>(and(GE(c, 0), LT(c, 6)), true)) : tensor<?x6xf64>, tensor<2xi1>
+# CHECK: return scatter(x, concatenate<1>(dynamic_reshape<?x1xi64>(a, [size<0>(v), 1]), dynamic_reshape<?x1xi64>(b, [size<0>(v), 1])), v) {indices_are_sorted = false, inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1, unique_indices = false, (p0, p1) -> p1}, concatenate<0>(reduce<[0], and>(and(GE(a, 0), LT(a, size<0>(x))), true), reduce<[0], and>(and(GE(b, 0), LT(b, 6)), true)) : tensor<?x6xf64>, tensor<2xi1>
 show(
     "AdvancedIncSubtensor.dynamic",
     [x, v, i, j],
@@ -161,18 +158,14 @@ show("RavelMultiIndex.static", [i, j], pt.ravel_multi_index([i, j], (3, 4)), {"i
 # CHECK-LABEL: module @Choose.dynamic
 # CHECK-NEXT: constraints: i_0 == table_1, Choose, axis 0 at an unnamed Choose node
 # CHECK-NEXT: constraints: table_0 >= 1, the number of choices at an unnamed Choose node
-# CHECK-NEXT: a = concatenate<0>(1, size<0>(i)) : tensor<2xi64>
-# CHECK-NEXT: b = concatenate<0>(1, size<0>(i), 1) : tensor<3xi64>
-# CHECK-NEXT: c = dynamic_gather(table, concatenate<2>(dynamic_reshape<1x?x1xi64>(dynamic_reshape<1x?xi64>(clamp(0, i, maximum(add(size<0>(table), -1), 0)), a), b), dynamic_reshape<1x?x1xi64>(dynamic_iota<1, 1x?xi64>(a), b)), concatenate<0>(minimum(size<0>(table), 1), minimum(size<0>(i), 1))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false} : tensor<1x?xf64>
-# CHECK-NEXT: return dynamic_reshape<?xf64>(c, size<0>(i)) : tensor<?xf64>
+# CHECK-NEXT: a = dynamic_gather(table, concatenate<2>(dynamic_reshape<1x?x1xi64>(dynamic_reshape<1x?xi64>(clamp(0, i, maximum(add(size<0>(table), -1), 0)), [1, size<0>(i)]), [1, size<0>(i), 1]), dynamic_reshape<1x?x1xi64>(dynamic_iota<1, 1x?xi64>([1, size<0>(i)]), [1, size<0>(i), 1])), concatenate<0>(minimum(size<0>(table), 1), minimum(size<0>(i), 1))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false} : tensor<1x?xf64>
+# CHECK-NEXT: return dynamic_reshape<?xf64>(a, size<0>(i)) : tensor<?xf64>
 show("Choose.dynamic", [i, table], pt.choose(i, table, mode="clip"))
 
 # CHECK-LABEL: module @MakeList.dynamic
 # CHECK-NEXT: constraints: i_0 == x_0, Choose, axis 0 at an unnamed Choose node
-# CHECK-NEXT: a = concatenate<0>(1, size<0>(i)) : tensor<2xi64>
-# CHECK-NEXT: b = concatenate<0>(1, size<0>(i), 1) : tensor<3xi64>
-# CHECK-NEXT: c = dynamic_gather(concatenate<0>(dynamic_broadcast_in_dim<[1], 1x?xf64>(x, a), dynamic_broadcast_in_dim<[1], 1x?xf64>(negate(x), a)), concatenate<2>(dynamic_reshape<1x?x1xi64>(dynamic_reshape<1x?xi64>(clamp(0, i, 1), a), b), dynamic_reshape<1x?x1xi64>(dynamic_iota<1, 1x?xi64>(a), b)), concatenate<0>(1, minimum(size<0>(i), 1))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false} : tensor<1x?xf64>
-# CHECK-NEXT: return dynamic_reshape<?xf64>(c, size<0>(i)) : tensor<?xf64>
+# CHECK-NEXT: a = dynamic_gather(concatenate<0>(dynamic_broadcast_in_dim<[1], 1x?xf64>(x, [1, size<0>(i)]), dynamic_broadcast_in_dim<[1], 1x?xf64>(negate(x), [1, size<0>(i)])), concatenate<2>(dynamic_reshape<1x?x1xi64>(dynamic_reshape<1x?xi64>(clamp(0, i, 1), [1, size<0>(i)]), [1, size<0>(i), 1]), dynamic_reshape<1x?x1xi64>(dynamic_iota<1, 1x?xi64>([1, size<0>(i)]), [1, size<0>(i), 1])), concatenate<0>(1, minimum(size<0>(i), 1))) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2, indices_are_sorted = false} : tensor<1x?xf64>
+# CHECK-NEXT: return dynamic_reshape<?xf64>(a, size<0>(i)) : tensor<?xf64>
 show("MakeList.dynamic", [i, x], pt.choose(i, [x, -x], mode="clip"))
 
 # CHECK-LABEL: module @PermuteRowElements.static
@@ -188,14 +181,10 @@ cube, value = pt.dtensor3("cube"), pt.dscalar("value")
 # CHECK-LABEL: module @FillDiagonal.dynamic
 # CHECK-NEXT: constraints: cube_0 == cube_1, FillDiagonal, axis 1 at an unnamed FillDiagonal node
 # CHECK-NEXT: constraints: cube_0 == cube_2, FillDiagonal, axis 2 at an unnamed FillDiagonal node
-# CHECK-NEXT: a = concatenate<0>(size<0>(cube), size<0>(cube), size<0>(cube)) : tensor<3xi64>
-# CHECK-NEXT: b = dynamic_iota<0, ?x?x?xi64>(a) : tensor<?x?x?xi64>
-# CHECK-NEXT: return select(and(EQ(b, dynamic_iota<1, ?x?x?xi64>(a)), EQ(b, dynamic_iota<2, ?x?x?xi64>(a))), value, cube) : tensor<?x?x?xf64>
+# CHECK-NEXT: a = dynamic_iota<0, ?x?x?xi64>([size<0>(cube), size<0>(cube), size<0>(cube)]) : tensor<?x?x?xi64>
+# CHECK-NEXT: return select(and(EQ(a, dynamic_iota<1, ?x?x?xi64>([size<0>(cube), size<0>(cube), size<0>(cube)])), EQ(a, dynamic_iota<2, ?x?x?xi64>([size<0>(cube), size<0>(cube), size<0>(cube)]))), value, cube) : tensor<?x?x?xf64>
 show("FillDiagonal.dynamic", [cube, value], pt.fill_diagonal(cube, value))
-
-# CHECK-LABEL: module @FillDiagonalOffset.dynamic
-# CHECK-NEXT: a = concatenate<0>(size<0>(table), size<1>(table)) : tensor<2xi64>
-# CHECK-NEXT: return select(EQ(add(dynamic_iota<0, ?x?xi64>(a), k), dynamic_iota<1, ?x?xi64>(a)), value, table) : tensor<?x?xf64>
+# CHECK: FillDiagonalOffset.dynamic: select(EQ(add(dynamic_iota<0, ?x?xi64>([size<0>(table), size<1>(table)]), k), dynamic_iota<1, ?x?xi64>([size<0>(table), size<1>(table)])), value, table) : tensor<?x?xf64>
 show("FillDiagonalOffset.dynamic", [table, value, k], pt.fill_diagonal_offset(table, value, k))
 
 # ---- SearchsortedOp: bisection, for all values at once, as many steps as the size has bits

@@ -108,7 +108,17 @@ def _name(operation: ir.Operation) -> str:
 
 def _is_short(operation: ir.Operation) -> bool:
     """Whether an op is written out however often it is used."""
-    return _name(operation) in ("constant", "size")
+    return _name(operation) in ("constant", "size") or _is_vector(operation)
+
+
+def _is_vector(operation: ir.Operation) -> bool:
+    """Whether an op makes a vector of sizes, arguments and constants: `[size<0>(x), n, 4]`."""
+    makers = [operand.owner for operand in operation.operands] if _name(operation) == "concatenate" else []
+    while inner := [x for x in makers if not isinstance(x, ir.Block) and _is_silent(x)]:
+        makers = [x for x in makers if x not in inner] + [x.operands[0].owner for x in inner]
+    short = [isinstance(x, ir.Block) or _name(x) in ("constant", "size") for x in makers]
+    ones = [ir.RankedTensorType(operand.type).shape == [1] for operand in operation.operands]
+    return bool(short) and all(short) and all(ones)
 
 
 def _is_returned(operation: ir.Operation) -> bool:
@@ -138,6 +148,8 @@ def _term(operation: ir.Operation, operands: list[str], regions: list[str]) -> s
     name, arguments = _name(operation), f"({', '.join(operands)})"
     if name == "constant":
         return _constant(operation)
+    if _is_vector(operation):
+        return f"[{', '.join(operands)}]"
     attributes = attributes_of(operation.attributes)
     shown = {key: _value(value) for key, value in attributes.items() if key not in SILENT}
     if NAMED.fullmatch(name):
