@@ -29,7 +29,7 @@ from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.program import Program
 from ..codegen.recipe import Recipe
 from ..codegen.signature import Argument, Result, Signature, describe
-from .calls.arguments import check_call, find_sizes, key_of, to_arrays
+from .calls.arguments import sizes_of_call, to_arrays
 from .calls.memory import aligned, is_aligned
 from .direct import verdict
 from .direct.call import TRIALS, DirectCall
@@ -153,7 +153,7 @@ class CFunction:
         self._given = 1 if self._form.sizes else count
         self.names = tuple(argument.name for argument in signature.arguments[self._given : count])
         self._arguments = self._complete(arguments)
-        self._sizes = self._checked(self._arguments)
+        self._sizes = sizes_of_call(signature, self._arguments, shared)
         self._executable = self._prepare()
         padded = self._executable.prepared.program.signature
         self._padded, self._live = padded.arguments, padded.arguments[len(signature.arguments) :]
@@ -275,21 +275,11 @@ class CFunction:
                 f"{self.form!r}: give its value" + (", not only its shape" if value is not None else "")
             )
 
-    def _checked(self, arguments: Sequence[Any]) -> dict[str, int]:
-        """The size of each root.
-
-        Raises:
-            ArgumentTypeError, ArgumentShapeError: something is wrong with the arguments.
-        """
-        signature, shared = self._program.signature, len(self._program.bindings)
-        shapes = check_call(signature, arguments, shared)
-        key = key_of(signature, arguments)
-        known = {root.name: size for root, size in zip(signature.roots, key, strict=True)}
-        return find_sizes(signature, shapes, {root.name: known[root.name] for root in signature.value_roots})
-
     def _bound(self, arguments: Sequence[Any]) -> FunctionData:
         """Data as the executable takes it: padded, and with live sizes."""
-        sizes, plan, signature = self._checked(arguments), self._executable.sizes, self._program.signature
+        program, plan = self._program, self._executable.sizes
+        signature = program.signature
+        sizes = sizes_of_call(signature, arguments, len(program.bindings))
         for name, size in sizes.items():
             exact, bound = plan.exact.get(name), plan.bounds.get(name)
             if exact is not None and size != exact:

@@ -28,11 +28,21 @@ from ..codegen.ir.jax_compat import array_type, enable_x64, no_transformation, t
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
-from .calls.arguments import check_call, converted, in_order, key_data, key_of, narrowed, signature_of, to_arrays
+from .calls.arguments import (
+    check_call,
+    converted,
+    in_order,
+    key_data,
+    key_of,
+    narrowed,
+    signature_of,
+    sizes_of_call,
+    to_arrays,
+)
 from .calls.checks import raise_failed
 from .calls.path import X64, call_function
 from .calls.writer import Written
-from .executables.cache import Entry, Key
+from .executables.cache import Entry
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
 from .executables.prepared import PreparedProgram
@@ -151,11 +161,11 @@ class Function(Written):
         if is_checkified():
             return self._traced_call(args)
         number = self._calls.increment()
-        key, _ = self._look_at(args)
-        if self.needs_x64 and not X64.value:
-            args = self._widened(args)
         try:
-            checks, outputs = self._serving.first_call(key, args, number, 6 if self._adapts else 5)
+            sizes = self._sizes(args)
+            if self.needs_x64 and not X64.value:
+                args = self._widened(args)
+            checks, outputs = self._serving.first_call(sizes, args, number, 6 if self._adapts else 5)
         except FloatingPointError as error:
             return self._failed_call(None, args, error)
         except ArgumentShapeError as error:
@@ -174,9 +184,11 @@ class Function(Written):
         args = to_arrays(self._signature.arguments, args)
         self._calls.increment()
         narrow = self.needs_x64 and not X64.value
-        _, sizes = self._look_at(args)
-        shapes, arrays = converted(self._signature.arguments, args, narrow)
-        places = tuple(((root.argument, root.element), sizes[root.name]) for root in self._signature.value_roots)
+        signature = self._signature
+        check_call(signature, args, len(self._shared), narrow=narrow)
+        key = zip(signature.roots, key_of(signature, args), strict=True)
+        places = tuple(((root.argument, root.element), size) for root, size in key if root.axis is None)
+        shapes, arrays = converted(signature.arguments, args, narrow)
         callee = FunctionCall(self._in_jax(), places, narrow)
         try:
             callee.sizes(shapes)
@@ -199,7 +211,7 @@ class Function(Written):
             arrays = to_arrays(self._signature.arguments, args)
             if arrays is not args:
                 return self._written(*arrays)
-            self._look_at(args)
+            self._sizes(args)
             raise error
         if not isinstance(entry, Executable) or trace_state() == no_transformation():
             raise error
@@ -207,11 +219,9 @@ class Function(Written):
             outputs = entry.compile_and_call(*args)
         return self._checked(entry.checks, outputs) if entry.checks else outputs
 
-    def _look_at(self, args: Sequence[Any]) -> tuple[Key, dict[str, Any]]:
-        """Checks any arguments; the key of the call, and the size of each root."""
-        check_call(self._signature, args, len(self._shared), narrow=self.needs_x64 and not X64.value)
-        key = key_of(self._signature, args)
-        return key, {root.name: size for root, size in zip(self._signature.roots, key, strict=True)}
+    def _sizes(self, args: Sequence[Any]) -> dict[str, int]:
+        """The size of each root, of arguments that are checked."""
+        return sizes_of_call(self._signature, args, len(self._shared), narrow=self.needs_x64 and not X64.value)
 
     def _checked(self, checks: tuple[CheckSpec, ...], outputs: Any) -> Any:
         flags = outputs[-1]
@@ -327,7 +337,7 @@ class Function(Written):
     def needs_threads(self, args: Sequence[Any]) -> str:
         """Compiles what a call with such arguments runs on; why that needs XLA's threads, or "" if it does not."""
         if not self._signature.has_data_sizes:
-            self.warm(self._look_at(args)[1])
+            self.warm(self._sizes(args))
         entry = self._serving.exact(args)
         return "its sizes are padded or computed from data" if entry is None else entry.needs_threads
 

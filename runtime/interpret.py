@@ -20,7 +20,7 @@ from ..codegen.ir.functions import return_values
 from ..codegen.ir.modules import reference_eval
 from ..codegen.ir.values import call_target, main_function, terminator, walk
 from ..codegen.recipe import Recipe
-from .calls.arguments import check_call, check_constraints, find_sizes, key_of, values_of
+from .calls.arguments import check_constraints, sizes_of_call
 from .calls.checks import raise_failed
 
 if TYPE_CHECKING:
@@ -45,10 +45,8 @@ def interpret(program: Program, *arrays: Any) -> tuple[np.ndarray[Any, Any], ...
     missing = len(signature.arguments) - len(given)
     if missing == len(program.bindings):
         given += [np.asarray(program.bindings[i].get_value()) for i in sorted(program.bindings)]
-    shapes = check_call(signature, given)
+    sizes = sizes_of_call(signature, given)
     values = [np.asarray(value, argument.dtype) for argument, value in zip(signature.arguments, given, strict=True)]
-    roots = dict(zip([root.name for root in signature.roots], key_of(signature, values), strict=True))
-    sizes = find_sizes(signature, shapes, values_of(signature, roots))
     if not signature.has_data_sizes:
         return _evaluate(Recipe(sizes, passes=_PASSES).static(program), values)
     # Sizes from data: arrays as long as they can be, cut when the counts are known.

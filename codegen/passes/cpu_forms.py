@@ -132,8 +132,6 @@ def _padding(op: ir.Operation, rank: int, axis: int, size: int) -> bool | None:
 # Written out up to this size, one matrix and a batch of at least _BATCH.
 _UNROLLED, _UNROLLED_BATCH = 4, 6
 _BATCH = 8
-# A triangular solve as a loop up to this size; LAPACK's call takes longer than that.
-_LOOP_SOLVE = 8
 
 
 def _written_out(n: int, batch: int) -> bool:
@@ -214,8 +212,7 @@ def _or_nan(failed: ir.Value, factor: ir.Value, lower: bool) -> ir.Value:
 def small_triangular_solve(op: ir.Operation) -> ir.Value | None:
     """Substitution, row by row of the unknowns, for a small matrix.
 
-    Matrices of a batch, and columns of a right-hand side, go side by side. With a medium matrix it is a loop over the
-    rows, with a matrix-vector product in each turn. Rounding: as for `small_cholesky`.
+    Matrices of a batch, and columns of a right-hand side, go side by side. Rounding: as for `small_cholesky`.
     """
     a, b = op.operands
     if dtype_of(a) not in REAL_FLOATS:
@@ -227,15 +224,8 @@ def small_triangular_solve(op: ir.Operation) -> ir.Value | None:
     transposed = ("NO_TRANSPOSE" not in text_attribute(op, "transpose_a")) != (not left)
     lower = flag_of(op, "lower", False) != transposed
     unit = flag_of(op, "unit_diagonal", False)
-    if _written_out(n, batch):
-        return _solve_elements(a, b, left, transposed, lower, unit)
-    require(n <= _LOOP_SOLVE, f"a matrix of {n} x {n} is for LAPACK")
-    require(batch == 1, f"{batch} matrices of {n} x {n} are for LAPACK")
-    matrix, right = ops.reshape(a, (n, n)), ops.reshape(b, given[-2:])
-    if transposed:
-        matrix = ops.transpose(matrix, (1, 0))
-    solved = _solve_loop(matrix, right if left else ops.transpose(right, (1, 0)), lower, unit)
-    return ops.reshape(solved if left else ops.transpose(solved, (1, 0)), given)
+    require(_written_out(n, batch), f"a matrix of {n} x {n} is for LAPACK")
+    return _solve_elements(a, b, left, transposed, lower, unit)
 
 
 def _solve_elements(a: ir.Value, b: ir.Value, left: bool, transposed: bool, lower: bool, unit: bool) -> ir.Value:
@@ -257,31 +247,6 @@ def _solve_elements(a: ir.Value, b: ir.Value, left: bool, transposed: bool, lowe
         unknowns[i] = rest if unit else stablehlo.divide(rest, coefficient(i, i))
     slab = [1 if axis == along else size for axis, size in enumerate(given)]
     return ops.concatenate([ops.reshape(unknowns[i], slab) for i in range(n)], along)
-
-
-def _solve_loop(a: ir.Value, b: ir.Value, lower: bool, unit: bool) -> ir.Value:
-    """One row of the unknowns in a turn; rows that are not known yet are zero."""
-    n, count = static_shape(b)
-    zero = ops.index(0)
-    row_of, column_of = (ops.broadcast_in_dim(ops.iota([n], 0), (n, n), (axis,)) for axis in (0, 1))
-    strict = ops.compare("GT" if lower else "LT", row_of, column_of)
-    # The other triangle may hold anything, and 0 * NaN is NaN.
-    known = stablehlo.select(strict, a, ops.full_like(a, 0, (n, n)))
-
-    def body(turn: ir.Value, carries: list[ir.Value]) -> list[ir.Value]:
-        (x,) = carries
-        i = turn if lower else stablehlo.subtract(ops.index(n - 1), turn)
-        row = ops.reshape(ops.dynamic_slice(known, [i, zero], (1, n)), (n,))
-        rest = stablehlo.subtract(
-            ops.reshape(ops.dynamic_slice(b, [i, zero], (1, count)), (count,)), ops.dot_general(row, x, ((0,), (0,)))
-        )
-        if not unit:
-            rest = stablehlo.divide(
-                rest, ops.broadcast_in_dim(ops.reshape(ops.dynamic_slice(a, [i, i], (1, 1)), ()), (count,), ())
-            )
-        return [ops.dynamic_update_slice(x, ops.reshape(rest, (1, count)), [i, zero])]
-
-    return while_ops.counted(0, n, 1, [ops.full_like(b, 0, (n, count))], body)[0]
 
 
 def shared_solve(op: ir.Operation) -> ir.Value | None:

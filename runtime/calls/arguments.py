@@ -282,6 +282,19 @@ def key_of(signature: Signature, args: Sequence[Any]) -> tuple[int, ...]:
     return tuple(key)
 
 
+def sizes_of_call(
+    signature: Signature, args: Sequence[Any], shared: int = 0, *, narrow: bool = False
+) -> dict[str, int]:
+    """The size of every root in a call, which is checked; arguments as for `check_call`.
+
+    Raises:
+        ArgumentTypeError, ArgumentShapeError, IndexOutOfBoundsError: something is wrong with the arguments.
+    """
+    shapes = check_call(signature, args, shared, narrow=narrow)
+    sizes = dict(zip([root.name for root in signature.roots], key_of(signature, args), strict=True))
+    return find_sizes(signature, shapes, values_of(signature, sizes))
+
+
 def values_of(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
     """Those of the sizes that are an argument's value."""
     return {root.name: sizes[root.name] for root in signature.value_roots}

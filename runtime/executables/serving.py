@@ -17,7 +17,7 @@ from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ...codegen.signature import CheckSpec
-from ..calls.arguments import check_call, find_sizes, key_of, values_of
+from ..calls.arguments import key_of
 from ..options import CompileOptions
 from .cache import Cache, Entry, Key
 from .devices import choose_device, is_sharded
@@ -87,11 +87,13 @@ class Serving:
 
     # ---- the first call ---------------------------------------------------------------------------------------------
 
-    def first_call(self, key: Key, args: Sequence[Any], number: int, depth: int) -> tuple[tuple[CheckSpec, ...], Any]:
+    def first_call(
+        self, sizes: dict[str, int], args: Sequence[Any], number: int, depth: int
+    ) -> tuple[tuple[CheckSpec, ...], Any]:
         """A call with sizes that are new: plans how they are met, and runs; compiles if need be.
 
         Args:
-            key: its sizes.
+            sizes: its.
             args: those of shared variables included.
             number: of the call.
             depth: from a function called here up to the user's call, to whom warnings are given.
@@ -100,15 +102,13 @@ class Serving:
             The checks whose flags come last, and the results.
         """
         self.misses.increment()
-        signature, shared = self._signature, len(self._program.bindings)
-        values = values_of(signature, dict(zip([root.name for root in signature.roots], key, strict=True)))
-        sizes = find_sizes(signature, check_call(signature, args, shared), values)
+        key = self._key(sizes)
         traced = any(isinstance(x, jax.core.Tracer) for x in args)
         plan, entry = self._entry(key, sizes, number, traced or any(map(is_sharded, args)), depth + 1)
         if isinstance(entry, Adapter):
             adapter = entry if traced else self.cache.remember(key, entry)
             return adapter.checks, self._run_first(adapter.executable, adapter.call, args)
-        warn_of_recompilation(self._program.name, signature, self.policies, plan, depth)
+        warn_of_recompilation(self._program.name, self._signature, self.policies, plan, depth)
 
         def run(*args: Any) -> Any:
             self._prepare(entry, sizes)

@@ -153,8 +153,7 @@ def test_one_failure_leaves_the_others_of_the_batch():
     np.testing.assert_array_equal(found, [np.eye(2), [[np.nan, 0], [np.nan, np.nan]], 2 * np.eye(2)])
 
 
-SOLVES = [((3, 3), (3, 1)), ((4, 4), (4, 5)), ((7, 7), (7, 2)), ((9, 6, 6), (9, 6, 2)), ((2, 3, 3), (2, 3, 2))]
-SOLVES += [((1, 8, 8), (1, 8, 3))]
+SOLVES = [((3, 3), (3, 1)), ((4, 4), (4, 5)), ((9, 6, 6), (9, 6, 2)), ((2, 3, 3), (2, 3, 2))]
 
 
 @pytest.mark.sampled(12)
@@ -301,8 +300,7 @@ REFUSED = {
     "it does not start from the value that stablehlo.add leaves others": running((40, 16), 0, init="1.0"),
     "a matrix of 5 x 5 is for LAPACK": cholesky((5, 5), True),
     "the matrix has no elements": cholesky((0, 3, 3), True),
-    "a matrix of 9 x 9 is for LAPACK": solve((9, 9), (9, 1)),
-    "5 matrices of 7 x 7 are for LAPACK": solve((5, 7, 7), (5, 7, 1)),
+    "a matrix of 7 x 7 is for LAPACK": solve((5, 7, 7), (5, 7, 1)),
     "the right-hand side has no elements": solve((3, 3), (3, 0)),
     "31 elements by 1: fewer than 32": quotient((31,), (), ()),
     "35 elements by 5: fewer than 40": quotient((7, 5), (5,), (1,)),
