@@ -16,7 +16,6 @@ from rewritten_runs import as_arrays, close
 import hlograph
 from hlograph import Program
 from hlograph.codegen.passes import cpu_regions
-from hlograph.errors import PassError
 from hlograph.passes import Report
 
 REGIONS = hlograph.CpuOptions(forms=False, math=False)
@@ -181,14 +180,6 @@ def test_regions_hold_a_number_of_ops(monkeypatch):
     assert any("stablehlo.tanh" in region for region in found.regions)
 
 
-@pytest.mark.parametrize(
-    "spec", ["cpu_regions{op=3}", "cpu_regions{ops=x}", "cpu_regions{ops=1}", "cpu_regions{ops=-3}"]
-)
-def test_options(spec):
-    with pytest.raises(PassError, match=r"pass 'cpu_regions'(: ops is| has no option 'op'; did you mean 'ops')"):
-        Program.parse(module(BEFORE, "%r = stablehlo.add %a, %b : VECTOR")).run_passes([spec])
-
-
 def test_a_late_use_opens_no_region_of_its_own():
     """What only the last stage reads is computed there, and what both read once."""
 
@@ -291,17 +282,6 @@ def test_a_module_with_arrays_without_elements_stays_as_it_is(name):
     assert fn.stats.retries == 0
 
 
-def test_ops_that_nothing_uses_are_in_no_region():
-    """Several of them would be a region without results."""
-    dead = "%d = stablehlo.tanh %x : VECTOR\n%e = stablehlo.sine %d : VECTOR\n%f = stablehlo.add %d, %e : VECTOR"
-    lines = "%a = stablehlo.exponential %x : VECTOR\n%r = stablehlo.multiply %a, %y : VECTOR"
-    text = module(dead, lines)
-    found = formed(text, "cpu_regions{ops=3}")
-    assert [ops[:2] for ops in found.regions] == [("stablehlo.exponential", "stablehlo.multiply")]
-    assert "stablehlo.sine" not in found.text
-    check(text, [X, X[::-1].copy()])
-
-
 UNUSED = {
     "decided select": lambda x, y: jnp.exp(-x * x).sum() + jnp.where(np.array(True), x, y).sum(),
     "difference of sizes": lambda x, y: jnp.tanh(jnp.sin(x)).sum() + lax.fori_loop(0, 0, lambda i, c: c + y, x)[0],
@@ -368,17 +348,6 @@ def test_one_op_is_no_region():
     assert len(formed(loop).regions) == 1
 
 
-def test_work_counts_what_is_computed():
-    def work(text: str) -> int:
-        return cpu_regions.Work.of(Program.parse(text).copy_module()).elements
-
-    assert work(module("%a = stablehlo.add %x, %y : VECTOR\n%r = stablehlo.tanh %a : VECTOR")) == 16
-    # A dot of 3 x 5 x 7 is 105 multiplications; what it reads is not counted again.
-    assert work(lowered(lambda x, y: x @ y, np.zeros((3, 5)), np.zeros((5, 7)))) == 105
-    # Constants, arrays of a loop and what is only moved cost nothing.
-    assert work(lowered(lambda x: lax.dynamic_slice(x, (2,), (3,)), X)) <= 8
-
-
 def test_what_a_kernel_would_compute_again_and_again_stays_outside():
     """In one kernel each step would double the code of all steps before it."""
 
@@ -394,18 +363,6 @@ def test_what_a_kernel_would_compute_again_and_again_stays_outside():
     for _ in range(20):
         expected = np.sin(expected) + expected[::-1] * 0.5
     check(lowered(steps, X), [X], [np.tanh(expected) * expected])
-
-
-def test_a_loop_that_would_be_computed_again_and_again_stays_outside():
-    def steps(x):
-        def body(i, x):
-            for _ in range(12):
-                x = jnp.sin(x) + x[::-1] * 0.5
-            return x * 0.1
-
-        return lax.fori_loop(0, 3, body, x)
-
-    assert "stablehlo.while" in formed(lowered(steps, X)).outside
 
 
 def test_calls_that_stay_calls_are_called_from_regions():

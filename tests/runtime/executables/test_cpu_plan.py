@@ -13,7 +13,6 @@ from jax import lax
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.ir.modules import clone_bytes
 from hlograph.codegen.passes import cpu_regions
 from hlograph.errors import PassError
 from hlograph.runtime.executables import cpu_plan
@@ -205,15 +204,6 @@ def plans(monkeypatch) -> list[cpu_plan.CpuPlan]:
     return made
 
 
-def test_a_plan_has_regions(monkeypatch):
-    """The tests below look for something that is there."""
-    made = plans(monkeypatch)
-    agree(hlograph.function(*graph(), cpu=REGIONS)(X))
-    (plan,) = made
-    assert SMALL_CALL in str(clone_bytes(plan.prepared.bytecode("cpu")))
-    assert any("region" in note for note in plan.notes)
-
-
 @pytest.mark.parametrize("platform", ["cpu", "cuda", "tpu"])
 def test_exported_programs_carry_nothing_of_it(platform):
     fn = hlograph.function(*graph(), dims={"x": (8,)}, cpu=REGIONS)
@@ -257,12 +247,6 @@ def test_a_first_call_while_something_else_is_traced(outputs, policy):
     found = jax.jit(lambda z: z + fn(X)[0])(0.0)
     np.testing.assert_allclose(found, value(X)[0], rtol=1e-6)
     agree(fn(X))
-
-
-def test_a_jitted_function_that_jax_runs_while_something_else_is_traced():
-    twice = hlograph.jit(lambda x: x * 2, cpu="plain", outputs="numpy")
-    assert type(twice(X)) is np.ndarray
-    np.testing.assert_allclose(jax.jit(lambda z: z + twice(X).sum())(1.0), 1 + 2 * X.sum(), rtol=1e-6)
 
 
 def test_a_pass_that_fails_leaves_a_plain_compile(monkeypatch):

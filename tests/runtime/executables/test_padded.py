@@ -80,16 +80,6 @@ def test_auto_compiles_three_sizes_as_they_are_and_then_pads() -> None:
     ]
 
 
-def test_a_mixed_policy_compiles_one_executable_per_exact_size_and_bucket() -> None:
-    x, y = pt.vector("x"), pt.vector("y")
-    f = hlograph.function([x, y], pt.outer(x, y), dims={"x": ("n",), "y": ("m",)}, policy={"n": "padded", "m": "exact"})
-    for n in (1, 5, 9):
-        for m in (2, 3):
-            a, b = RNG.normal(size=n), RNG.normal(size=m)
-            np.testing.assert_allclose(f(a, b), np.outer(a, b))
-    assert sorted(x.sizes for x in f.stats.by_executable) == ["m=2, n<=16", "m=3, n<=16"]
-
-
 def test_values_of_arguments_are_sizes_like_others() -> None:
     k, x = pt.lscalar("k"), pt.vector("x")
     f = hlograph.function([k, x], [pt.arange(k), x[:k].sum(), x[k:]], policy="padded")
@@ -222,24 +212,7 @@ def test_recompiling_under_exact_warns_once_with_the_axis_and_the_sizes() -> Non
     assert re.search(r"size n \(n is argument 'X', axis 0\) has had 9 values \(0, 1, .*8\)", str(warning.message))
 
 
-def test_a_failing_first_call_leaves_no_executable() -> None:
-    x = pt.vector("x")
-    f = hlograph.function([x], pt.log(x), policy="padded")
-    with pytest.raises(ArgumentTypeError):
-        f(np.ones(3, np.float32))
-    assert f.stats.executables == 0
-    assert f(np.ones(3)).shape == (3,)
-
-
 # ---- calls -----------------------------------------------------------------------------------------------------------
-
-
-def test_few_executables_are_kept_and_the_least_recently_used_goes() -> None:
-    f = likelihood("padded", cache_size=2)
-    for n in (10, 20, 30, 10):
-        np.testing.assert_allclose(f(*data(n))[1].shape, (n,))
-    stats = f.stats
-    assert (stats.compiles, stats.executables) == (4, 2)
 
 
 def test_threads_share_padded_executables() -> None:
@@ -343,13 +316,6 @@ def test_padding_and_cutting(shape, wide) -> None:
     np.testing.assert_array_equal(jax.jit(lambda v: pad(v, wide))(x), expected)
 
 
-def test_a_result_with_a_padded_leading_axis_is_cut_in_place() -> None:
-    whole = jnp.arange(4096, dtype=jnp.float32).reshape(1024, 4)
-    part = cut(whole, (1000, 4))
-    assert part.unsafe_buffer_pointer() == whole.unsafe_buffer_pointer()
-    assert cut(whole, (1024, 4)) is whole
-
-
 @pytest.mark.usefixtures("young_heap")
 def test_a_jax_array_that_comes_again_is_padded_once_and_forgotten_with_it() -> None:
     x = jnp.ones((5, 3), jnp.float32)
@@ -375,13 +341,3 @@ def test_host_memory_is_used_again_only_when_nobody_reads_it() -> None:
     assert buffers.take((200, 50), np.dtype(np.float64)).ctypes.data != place
     del kept
     assert buffers.take((200, 50), np.dtype(np.float64)).ctypes.data == place
-
-
-def test_results_do_not_change_when_later_calls_use_the_memory_again() -> None:
-    x = pt.matrix("x")
-    f = hlograph.function([x], [x, x * 1], policy={"x_0": 600, "x_1": 30})
-    given_ = [RNG.normal(size=(n, 30)) for n in (600, 599, 500, 600, 598)]
-    found = [f(a) for a in given_]
-    for a, results in zip(given_, found, strict=True):
-        for result in results:
-            np.testing.assert_array_equal(result, a)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,11 +13,9 @@ from pytensor.tensor.slinalg import cholesky
 
 import hlograph
 from hlograph.codegen import passes
-from hlograph.codegen.ir.modules import clone_bytes, clone_module
-from hlograph.codegen.passes.registry import resolve
+from hlograph.codegen.ir.modules import clone_module
 from hlograph.codegen.recipe import Recipe
 from hlograph.passes import Report
-from hlograph.runtime.lowered.stages import Recorder
 from hlograph.runtime.transforms import primitive
 
 N = 5
@@ -99,18 +96,6 @@ def test_the_last_stage_is_what_a_call_compiles(options: dict[str, Any], put: li
     assert set(of_call) <= shown
 
 
-@pytest.mark.parametrize(("policy", "first"), [("exact", "specialize"), ("padded", "pad")])
-def test_explain_shows_what_a_call_compiles(policy: str, first: str, put: list[str], ran: list[str]) -> None:
-    program().compile(policy=policy)(X)
-    (called,), of_call = taken(put), taken(ran)
-    lowered = program().compile(policy=policy).lower(sizes={"n": N})
-    assert taken(put) == [called]
-    assert lowered.stages[-2].text.strip() == called
-    assert lowered.stages[1].name == first
-    assert taken(ran) == [*of_call, *of_call]  # to lower it, and for its stages
-    assert {"cpu_forms", "cpu_math", "cpu_regions"} <= set(of_call)
-
-
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
 @pytest.mark.parametrize("policy", ["exact", "padded"])
 def test_what_was_lowered_has_the_programs_own_results(outputs: Any, policy: Any) -> None:
@@ -150,24 +135,3 @@ def test_flags_of_checks_are_packed_with_the_results(put: list[str]) -> None:
 )
 def test_a_recipe_prints_itself(recipe: Recipe, text: str) -> None:
     assert str(recipe) == text
-
-
-def test_a_recipe_leaves_the_program_as_it_is() -> None:
-    given = program()
-    before = given.text
-    for recipe in (Recipe(passes=("cse",)), Recipe({"n": 4}, passes=("cse",)), Recipe(bounds={"n": 8}, platform="cpu")):
-        recipe.apply(given)
-    assert given.text == before
-
-
-@pytest.mark.parametrize("bounds", [None, {"n": 8}])
-@pytest.mark.parametrize("platform", ["", "cpu", "cuda", "tpu"])
-def test_a_watch_changes_nothing(bounds: dict[str, int] | None, platform: str) -> None:
-    given = program()
-    exact = {"n": 4} if bounds is None else None
-    recipe = Recipe(exact, bounds, resolve("default"), platform)
-    recorder = Recorder(given, detailed=True)
-    watched = recipe.apply(given, recorder)
-    text: Callable[[bytes], str] = lambda bytecode: hlograph.Program(clone_bytes(bytecode)).text  # noqa: E731
-    assert text(watched.bytecode) == text(recipe.apply(given).bytecode)
-    assert recorder.stages[-1].text.strip() == text(watched.bytecode).strip()
