@@ -332,7 +332,6 @@ class CFunction:
         return executable
 
     def _fixed_roots(self, signature: Signature) -> set[str]:
-        """Sizes that callers could not tell."""
         fixed = {root.name for root in signature.value_roots}
         values: list[Argument | Result] = [*signature.arguments[: self._given], *signature.results]
         for value in values:
@@ -502,7 +501,6 @@ def table(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _static(value: Argument | Result) -> tuple[int, ...]:
-    """The dimensions of a padded or exact program's argument or result."""
     return tuple(int(dim) for dim in value.dims if isinstance(dim, int))
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -44,6 +44,16 @@ OPS = frozenset({"stablehlo.log", "stablehlo.log_plus_one", "chlo.lgamma", "chlo
 
 
 # ---- arrays as expressions -------------------------------------------------------------------------------------------
+
+
+def _op(build: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that is an elementwise op; numbers become constants of the first array's dtype."""
+
+    def method(self: Vector, *others: Vector | float | int) -> Vector:
+        operands = [other if isinstance(other, Vector) else self.like(other) for other in others]
+        return Vector(build(self.value, *[operand.value for operand in operands]), self.constants)
+
+    return method
 
 
 class Vector:
@@ -68,80 +78,18 @@ class Vector:
             self.constants[key] = ops.full(scalar, kind.shape)
         return Vector(self.constants[key], self.constants)
 
-    def apply(self, build: Callable[..., Any], *others: Vector | float | int) -> Vector:
-        """An elementwise op on this array and others; numbers become constants of this array's dtype."""
-        operands = [other if isinstance(other, Vector) else self.like(other) for other in others]
-        return Vector(build(self.value, *[operand.value for operand in operands]), self.constants)
-
-    def __add__(self, other: Vector | float | int) -> Vector:
-        return self.apply(stablehlo.add, other)
-
-    def __sub__(self, other: Vector | float | int) -> Vector:
-        return self.apply(stablehlo.subtract, other)
+    __add__, __sub__, __mul__ = _op(stablehlo.add), _op(stablehlo.subtract), _op(stablehlo.multiply)
+    __truediv__, __neg__ = _op(stablehlo.divide), _op(stablehlo.negate)
+    __and__, __or__, __rshift__ = _op(stablehlo.and_), _op(stablehlo.or_), _op(stablehlo.shift_right_logical)
+    __lt__, __gt__, __ge__ = (_op(partial(ops.compare, direction)) for direction in ("LT", "GT", "GE"))
+    is_equal = _op(partial(ops.compare, "EQ"))
+    abs, round = _op(stablehlo.abs), _op(stablehlo.round_nearest_even)
+    minimum, maximum = _op(stablehlo.minimum), _op(stablehlo.maximum)  # NaN where this array is NaN
+    bits = _op(partial(ops.bitcast_convert, like="int64"))
+    from_bits = _op(partial(ops.bitcast_convert, like="float64"))
 
     def __rsub__(self, other: float | int) -> Vector:
-        return self.like(other) - self
-
-    def __mul__(self, other: Vector | float | int) -> Vector:
-        return self.apply(stablehlo.multiply, other)
-
-    def __truediv__(self, other: Vector) -> Vector:
-        return self.apply(stablehlo.divide, other)
-
-    def __neg__(self) -> Vector:
-        return self.apply(stablehlo.negate)
-
-    def __and__(self, other: Vector | int) -> Vector:
-        return self.apply(stablehlo.and_, other)
-
-    def __or__(self, other: Vector | int) -> Vector:
-        return self.apply(stablehlo.or_, other)
-
-    def __rshift__(self, places: int) -> Vector:
-        return self.apply(stablehlo.shift_right_logical, places)
-
-    def __lt__(self, other: Vector | float) -> Vector:
-        return self._compare("LT", other)
-
-    def __gt__(self, other: Vector | float) -> Vector:
-        return self._compare("GT", other)
-
-    def __ge__(self, other: Vector | float) -> Vector:
-        return self._compare("GE", other)
-
-    def is_equal(self, other: Vector | float) -> Vector:
-        """Elementwise equality."""
-        return self._compare("EQ", other)
-
-    def _compare(self, direction: str, other: Vector | float) -> Vector:
-        return self.apply(partial(ops.compare, direction), other)
-
-    def abs(self) -> Vector:
-        """Magnitudes."""
-        return self.apply(stablehlo.abs)
-
-    def round(self) -> Vector:
-        """The nearest whole numbers."""
-        return self.apply(stablehlo.round_nearest_even)
-
-    def minimum(self, other: float) -> Vector:
-        """The smaller ones; NaN where this array is NaN."""
-        return self.apply(stablehlo.minimum, other)
-
-    def maximum(self, other: int) -> Vector:
-        """The larger ones."""
-        return self.apply(stablehlo.maximum, other)
-
-    def bits(self) -> Vector:
-        """The float64 array's bits as int64."""
-        return self._as("int64")
-
-    def from_bits(self) -> Vector:
-        """The float64 array whose bits this int64 array holds."""
-        return self._as("float64")
-
-    def _as(self, dtype: str) -> Vector:
-        return Vector(ops.bitcast_convert(self.value, dtype), self.constants)
+        return cast(Vector, self.like(other) - self)
 
     def where(self, yes: Vector | float, no: Vector | float) -> Vector:
         """Where this array of bool is true, `yes`, elsewhere `no`."""
@@ -154,7 +102,7 @@ class Vector:
         result = self * last if last != 1.0 else self
         for coefficient in reversed(rest[1:]):
             result = (result + coefficient) * self
-        return result + rest[0] if rest[0] else result
+        return cast(Vector, result + rest[0] if rest[0] else result)
 
 
 Formula = Callable[[Vector], Vector]

@@ -87,7 +87,6 @@ def run(module: ir.Module, report: Report, *, ops: int = OPS) -> None:
 
 
 def _form_block(former: Former, block: ir.Block) -> None:
-    """Forms the regions of a block, and those of the blocks of ops that cannot be in one."""
     items: list[Item] = []
     numbers: dict[ir.Operation, int] = {}
     for operation in list(block.operations)[:-1]:
@@ -107,9 +106,8 @@ def _form_block(former: Former, block: ir.Block) -> None:
             for region in item.op.regions if item.op.name in CONTROL else ():
                 for inner in region.blocks:
                     _form_block(former, inner)
-    stages = max((item.stage for item in items), default=0) + 1
     groups: list[list[Item]] = []  # in order: of each stage its regions, and one by one what is outside
-    for stage in range(stages):
+    for stage in range(max((item.stage for item in items), default=0) + 1):
         groups += _split([item for item in items if item.stage == stage and not item.outside], former.limit)
         groups += [[item] for item in items if item.stage == stage and item.outside]
     regions = [group for group in groups if not group[0].outside]
@@ -507,7 +505,6 @@ def refusal(op: ir.Operation, callees: Mapping[str, Callee], *, in_loop: bool = 
 
 
 def _elements(op: ir.Operation) -> int | None:
-    """Elements of the largest array that an op reads or writes; None where one is no array, or its size is unknown."""
     types = [value.type for value in (*op.results, *op.operands)]
     return max(map(elements_of, types), default=0) if all(map(is_static, types)) else None
 

@@ -161,7 +161,6 @@ def _runs(axes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _in_blocks(x: ir.Value, axes: Sequence[int]) -> ir.Value:
-    """The sum over some axes, those that lie next to each other at a time."""
     for start, end in reversed(_runs(axes)):
         shape = static_shape(x)
         sizes = [math.prod(each) for each in (shape[:start], shape[start:end], shape[end:])]
@@ -170,7 +169,6 @@ def _in_blocks(x: ir.Value, axes: Sequence[int]) -> ir.Value:
 
 
 def _along(x: ir.Value) -> ir.Value:
-    """The sum over the second of three axes."""
     before, count, behind = static_shape(x)
     rests: list[ir.Value] = []
     while count > (_FEW if behind == 1 else _FEW_ROWS):

@@ -84,5 +84,4 @@ def pack_results(
 
 
 def _flat(values: Sequence[ir.Value]) -> ir.Value:
-    """The elements of all of them."""
     return ops.concatenate([ops.reshape(value, [math.prod(static_shape(value))]) for value in values], 0)

@@ -322,7 +322,6 @@ def _failed() -> None:
 
 
 def _in_place(array: np.ndarray[Any, Any], device: Any) -> jax.Array:
-    """A JAX array on the memory of an aligned one."""
     found = in_place(array, device)
     if found is None:
         raise CompileError(f"{device} does not use NumPy's memory in place; compile without outputs='numpy'")

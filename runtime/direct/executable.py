@@ -225,7 +225,6 @@ def array_type(shape: Message, what: str) -> tuple[np.dtype, tuple[int, ...]]:
 
 
 def _literal(instruction: Message) -> bytes:
-    """The bytes of a constant, as they lie in memory."""
     name = instruction.text(1)
     expected = dense_type(instruction.message(3, "ShapeProto"), f"the constant {name}")
     dtype, dims, _ = expected

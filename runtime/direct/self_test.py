@@ -108,7 +108,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 def _calls(say: Say) -> Iterator[tuple[str, Callable[[], Bits]]]:
-    """Those functions that have a direct call."""
     for name, (function, arguments) in FUNCTIONS.items():
         for regions in (True, False):
             what = name if regions else f"{name}, as XLA splits it"

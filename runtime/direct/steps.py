@@ -97,13 +97,11 @@ class Steps:
     # ---- workspaces --------------------------------------------------------------------------------------------------
 
     def _take(self, size: int, alignment: int = ALIGNMENT) -> int:
-        """The place of so many bytes."""
         start = -(-self.size // alignment) * alignment
         self.size = start + size
         return start
 
     def _words(self, words: Sequence[Word]) -> tuple[int, int]:
-        """The address of words."""
         start = self._take(8 * len(words), 8)
         for at, word in enumerate(words, start // 8):
             self._written.append((at, *(word if isinstance(word, tuple) else (0, word))))
@@ -113,7 +111,6 @@ class Steps:
         return self._words([int(word) for word in np.frombuffer(data + bytes(-len(data) % 8), np.uint64)])
 
     def _buffer(self, part: Slice, *, written: bool = False) -> Word:
-        """A buffer's address."""
         self._executable.check(part)
         constant = self._constants.get(part.allocation)
         if constant is not None:
@@ -130,7 +127,6 @@ class Steps:
         return f"v{next(self._numbers):d}"
 
     def _add(self, text: str) -> str:
-        """The value of an instruction."""
         name = f"%{self._new()}"
         self._lines.append(f"  {name} = {text}")
         return name
@@ -180,14 +176,12 @@ class Steps:
         self._back(head, after)
 
     def _back(self, head: str, after: str) -> None:
-        """Ends a loop's body."""
         self._lines += [f"  br label %{head}", f"{after}:"]
         self._block = after
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
     def _sequence(self, sequence: Message) -> None:
-        """The steps of a ThunkSequenceProto."""
         # Kind to the field of ThunkProto, its message's name and known fields, and what writes it.
         writers = {
             "conditional": (4, "ConditionalThunkProto", {1, 2}, self._case),
@@ -276,7 +270,6 @@ class Steps:
         self._block = after
 
     def _flag(self, part: Slice, sizes: tuple[int, ...]) -> str:
-        """The value of a predicate or an index."""
         if part.size not in sizes:
             raise DirectCallRefused(f"a predicate or an index has {part.size:d} bytes")
         return self._load(self._buffer(part), 8 * part.size)
@@ -377,7 +370,6 @@ def _api() -> np.ndarray:
 
 
 def _target(target: str) -> int:
-    """The address of the function behind a name."""
     if target in blas.TARGETS:
         return blas.address(target)
     if target not in lapack_handlers():
@@ -391,7 +383,6 @@ def _steps(thunk: Message, number: int) -> Message:
 
 
 def _attributes(text: str, name: str) -> dict[str, np.generic]:
-    """A dictionary of scalars, as MLIR writes it."""
     with ir.Context():
         try:
             parsed = ir.DictAttr(ir.Attribute.parse(text or "{}"))

@@ -107,7 +107,6 @@ def identity() -> str:
 
 
 def _processor() -> str:
-    """What Linux tells of the first processor's model and features."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
         return "\n".join(line for line in lines if line.startswith(("model name", "flags")))
@@ -235,7 +234,6 @@ def hold(test: Callable[[Callable[[str], object]], str]) -> None:
 
 
 def _begun(path: Path) -> Path:
-    """Where a self-test says what it is at."""
     return path.with_suffix(".begun")
 
 

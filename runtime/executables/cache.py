@@ -121,7 +121,6 @@ class Cache:
             return [*(one.stats("exact") for one in exact), *(one.stats("padded") for one in padded)]
 
     def _make_room(self) -> None:
-        """Drops the least recently used executable when the cache is full."""
         if len(self._executables) >= self._size:
             for entry in self.entries.values():
                 if isinstance(entry, Adapter):
@@ -130,7 +129,6 @@ class Cache:
             self._dropped()
 
     def _drop(self, executable: Executable) -> None:
-        """Forgets an executable, and the calls that run on it."""
         del self._executables[executable.sizes.key]
         self._forget_calls(lambda entry: executable is (entry.executable if isinstance(entry, Adapter) else entry))
 

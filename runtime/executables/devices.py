@@ -67,7 +67,6 @@ def _first(platform: str | None) -> Any:
 
 
 def _here() -> str:
-    """The devices of this process."""
     try:
         return ", ".join(repr(device) for device in jax.local_devices())
     except (RuntimeError, AssertionError):

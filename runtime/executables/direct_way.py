@@ -184,7 +184,6 @@ class DirectWay:
         self._keep(self._write(self._call, Due(tick, self._compared)), note)
 
     def _refuse(self, reason: str) -> None:
-        """PJRT for good."""
         self.refused, self._serialized = True, b""
         self._keep(self._pjrt, f"no direct call: {reason}")
 
@@ -195,7 +194,6 @@ class DirectWay:
     # ---- afterwards --------------------------------------------------------------------------------------------------
 
     def _compared(self, *args: Any) -> Any:
-        """A call by both ways."""
         if self.refused:
             return self._pjrt.trusting(*args)
         if forks.was_forked():  # PJRT may wait for threads that are not there
@@ -218,7 +216,6 @@ class DirectWay:
         return expected
 
     def _leave(self, found: str) -> None:
-        """Back to PJRT for good."""
         self.refused = True
         self._keep(self._pjrt, f"no direct call any more: {found} after {EVERY:,} calls or more")
         warnings.warn(

@@ -156,7 +156,6 @@ class Executable:
 
     @property
     def _told(self) -> tuple[str, ...]:
-        """The plan's notes, and how calls run."""
         return (*self.notes, self._direct.note) if self._direct is not None and self._direct.note else self.notes
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
@@ -284,7 +283,6 @@ class Executable:
 
     @staticmethod
     def _outside(run: Callable[[], Made]) -> Made:
-        """What is done outside of whatever is being traced."""
         if trace_state() == no_transformation():
             return run()
         with jax.ensure_compile_time_eval():
@@ -292,18 +290,15 @@ class Executable:
 
     @property
     def _specs(self) -> list[jax.ShapeDtypeStruct]:
-        """The arguments' types."""
         return [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in self.signature.arguments]
 
     @property
     def _calls_host(self) -> bool:
-        """Whether the program calls Python functions."""
         return bool(self.prepared.program.host_calls)
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 
     def _made(self, args: Sequence[Any]) -> Ways:
-        """Compiles; what calls take."""
         jitted, numpy, debugged = self._jit(), self._numpy, cast(Any, jax.config)
         looked_at = debugged.jax_debug_nans or debugged.jax_debug_infs
         if numpy is not None and not self._calls_host and not looked_at and self._in_memory(self._device):
@@ -319,7 +314,6 @@ class Executable:
         return Ways(run, run)
 
     def _jit(self) -> Any:
-        """The program in a `jax.jit`, with its plan."""
         plan = self.plan
         forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
         if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
@@ -374,7 +368,6 @@ class Executable:
     # ---- NumPy arrays -----------------------------------------------------------------------------------------------
 
     def _in_numpy(self, compiled: Any, numpy: Numpy, args: Sequence[Any]) -> Ways:
-        """From NumPy arrays to NumPy arrays."""
         given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
         if not self.plan.direct:
             return ways()
@@ -438,7 +431,6 @@ class Executable:
         return given, results, ways
 
     def _install(self, ways: Ways) -> None:
-        """Calls take these from now on."""
         self.call, self.call_unchecked = ways
         if self.ready:  # nobody knows it before
             self.account.changed()
@@ -466,7 +458,6 @@ def _primitive() -> Any:
 
 
 def _places(outputs: Sequence[Any], packed: Sequence[PackedResult] | None) -> list[Place]:
-    """Where the results are in what an executable returns."""
     if packed is None:
         return alone(outputs)
     return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]

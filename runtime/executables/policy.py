@@ -121,8 +121,6 @@ class Plan:
 
 @dataclass
 class _Axis:
-    """What a root has shown so far."""
-
     seen: dict[int, None] = field(default_factory=dict)
     warm: int = -1  # sizes up to this one have buckets, see `Policies.warmed`
     refused: str = ""

@@ -171,7 +171,6 @@ class Serving:
         return Adapter(executable, self._signature, sizes, self._runs_on, second_stage)
 
     def _bucket(self, plan: Plan, number: int) -> Executable:
-        """The executable of a bucket, prepared."""
         executable = self.cache.executable(plan, number, partial(self._new, plan))
         recipe = Recipe(plan.exact, plan.bounds, self._options.passes)
         try:

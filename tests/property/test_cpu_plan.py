@@ -26,7 +26,6 @@ from rewritten_runs import as_arrays, close
 import hlograph
 from hlograph import Program
 from hlograph.codegen.passes import cpu_math, cpu_regions
-from hlograph.codegen.passes.cpu_regions import cost
 from hlograph.errors import PaddingError
 
 DEFAULT = 18
@@ -63,13 +62,10 @@ def plan_of(seed: int) -> tuple[hlograph.CpuOptions, Any, dict[str, int]]:
 
 @contextmanager
 def limited(limits: dict[str, int]) -> Iterator[None]:
-    """With other limits of the pass, wherever it reads them."""
+    """With other limits of the pass."""
     with ExitStack() as stack:
         for name, value in limits.items():
-            places = [place for place in (cpu_regions, cost) if hasattr(place, name)]
-            assert places, name
-            for place in places:
-                stack.enter_context(mock.patch.object(place, name, value))
+            stack.enter_context(mock.patch.object(cpu_regions, name, value))
         stack.enter_context(mock.patch.dict(cpu_regions.run.__kwdefaults__, ops=limits.get("OPS", 300)))
         yield
 
