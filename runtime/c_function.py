@@ -24,10 +24,9 @@ import jax
 import numpy as np
 
 from ..codegen import dims as dimension
-from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, OptionError, PaddingError, UnsupportedGraphError
+from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, OptionError, UnsupportedGraphError
 from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.program import Program
-from ..codegen.recipe import Recipe
 from ..codegen.signature import Argument, Result, Signature, describe
 from .calls.arguments import sizes_of_call, to_arrays
 from .calls.memory import aligned, is_aligned
@@ -35,11 +34,12 @@ from .direct import verdict
 from .direct.call import TRIALS, DirectCall
 from .direct.object_code import DirectCallRefused, functions, loading
 from .executables import cpu_plan
-from .executables.devices import choose_device, find_device
-from .executables.executable import Account, Executable
-from .executables.policy import PaddingRefusedWarning, Plan, Policies, dependent_roots
-from .executables.prepared import PreparedProgram
-from .options import CompileOptions, CpuOptions, Numpy
+from .executables.devices import find_device
+from .executables.executable import Executable
+from .executables.policy import Policies, dependent_roots
+from .executables.serving import Serving
+from .executables.stored import Shelf
+from .options import CompileOptions, Numpy
 
 FormName = Literal["arrays", "logp", "density", "expand"]
 
@@ -312,23 +312,18 @@ class CFunction:
         options, signature = self._options, self._program.signature
         if signature.has_data_sizes:
             raise UnsupportedGraphError(f"{self._program.name} has sizes that depend on data, C functions have not")
-        fixed = self._fixed_roots(signature)
-        plan = Policies(options.policy, signature).plan(self._sizes)
-        bounds = {name: bound for name, bound in plan.bounds.items() if name not in fixed}
-        follows = dependent_roots(signature) if bounds else {}  # those are met as what they follow from
-        plan = Plan({name: size for name, size in self._sizes.items() if name not in {*bounds, *follows}}, bounds)
-        cpu: CpuOptions = replace(options.cpu, direct=True, pack=False, client="sync")
-        device = choose_device(cpu, find_device(options.device), numpy=True)
-        recipe = Recipe(plan.exact, plan.bounds, options.passes)
-        try:
-            program = recipe.sized(self._program)
-        except PaddingError as error:
-            warnings.warn(f"{self._program.name}: compiled for these sizes only: {error}", PaddingRefusedWarning, 4)
-            plan = Plan(self._sizes, {})
-            recipe = Recipe(plan.exact, passes=options.passes)
-            program = recipe.sized(self._program)
-        executable = Executable(plan, Account(lambda: None), cpu, device, Numpy())
-        executable.prepare(lambda: PreparedProgram(program, recipe), lambda _: lambda _: None)
+        choices, fixed = Policies(options.policy, signature).choices, self._fixed_roots(signature)
+        options = replace(
+            options,
+            policy={name: "exact" if name in fixed else choice for name, choice in choices.items()},
+            cpu=replace(options.cpu, direct=True, pack=False, client="sync"),
+            numpy=Numpy(),
+        )
+        nothing: Any = lambda: None  # noqa: E731
+        serving = Serving(
+            self._program, options, Shelf(), find_device(options.device), x64=nothing, tell=nothing, drop=nothing
+        )
+        (executable,) = serving.warmed(self._sizes, {}, None, 0)
         return executable
 
     def _fixed_roots(self, signature: Signature) -> set[str]:

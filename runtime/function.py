@@ -6,8 +6,8 @@ there is one. For a new set of sizes the policy says how they are met: the progr
 with known sizes is one dictionary lookup and JAX's C++ call path, which recognizes dtypes and shapes itself. Arguments
 are therefore checked where JAX traces a new signature, and not again.
 
-    Function ── calls/path.py (the code of a call) ── Cache ── Executable
-        └────── executables/serving.py (new sizes) ────┘└─ Adapter (pads and cuts) ─┘
+    Function ── calls/path.py (the code of a call) ── executables/serving.py ── Executable
+                                                                     └─ Adapter (pads and cuts) ─┘
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ from .calls.arguments import (
 from .calls.checks import raise_failed
 from .calls.path import X64, call_function
 from .calls.writer import Written
-from .executables.cache import Entry
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
 from .executables.prepared import PreparedProgram
-from .executables.serving import Serving
+from .executables.serving import Entry, Serving
 from .executables.stats import Counter, Stats
 from .executables.stored import Shelf
 from .host import is_from_python
@@ -124,7 +123,7 @@ class Function(Written):
         jax_arrays = options.numpy is None
         recorded = jax_arrays and signature.arguments and not signature.value_roots
         self._latest: list[tuple[Any, Any]] | None = [(None, None)] if recorded else None
-        ways = {"entries": self._serving.cache.entries, "count": self._calls.increment, "slow": self._slow_call}
+        ways = {"entries": self._serving.entries, "count": self._calls.increment, "slow": self._slow_call}
         ways |= {"traced": self._traced_call, "failed": self._failed_call, "checked": self._checked}
         ways |= {"widened": self._widened if self.needs_x64 else None, "find": self._find}
         self._written = call_function(signature, ways, name=program.name, latest=self._latest, returns_jax=jax_arrays)
@@ -277,7 +276,7 @@ class Function(Written):
     def _in_jax(self) -> Function:
         if self.options.numpy is None:
             return self
-        with self._serving.cache.lock:
+        with self._serving.lock:
             if self._for_jax is None:
                 self._for_jax = self._like(self.program)
             return self._for_jax
@@ -289,7 +288,7 @@ class Function(Written):
         """Takes note of JAX arrays that an entry has just been found for, and of their types alone."""
         arguments = self._signature.arguments
         if all(type(x) is ARRAY and x.dtype == a.dtype for x, a in zip(args, arguments, strict=True)):
-            with self._serving.cache.lock:
+            with self._serving.lock:
                 if self._latest is not None and self._serving.known(args) is entry:
                     self._latest[0] = tuple(x.aval for x in args), entry
 
@@ -392,7 +391,7 @@ class Function(Written):
     def stats(self) -> Stats:
         """Calls, compiles, compile seconds and cache hits so far."""
         calls, serving = self._calls.value, self._serving
-        executables = serving.cache.stats()
+        executables = serving.stats()
         return Stats(
             **serving.account.counts(),
             calls=calls,
@@ -406,7 +405,7 @@ class Function(Written):
 
     def clear_cache(self) -> None:
         """Drops all executables, those of derivatives and batches too."""
-        self._serving.cache.clear()
+        self._serving.clear()
         for function in self.derived:
             function.clear_cache()
 

@@ -1,32 +1,39 @@
 """What serves a function's calls, by their sizes: found, or made when sizes are new.
 
 In: a program, how it is compiled, and the sizes of a call. Out: an `Executable` for exactly these sizes, or an
-`Adapter` to the one of their bucket, in the function's cache; and the results of the call that met them first. Decision
-to know: an op without a padding rule is found when a bucket is made; from then on the sizes concerned are met exactly.
+`Adapter` to the one of their bucket; and the results of the call that met them first. The least recently used
+executables are dropped. Decisions to know: `entries` is read by the code of calls without a lock; whoever changes it
+holds the lock. An op without a padding rule is found when a bucket is made; from then on the sizes concerned are met
+exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import jax
 
+from ...codegen import forks
 from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ...codegen.signature import CheckSpec
 from ..calls.arguments import key_of
 from ..options import CompileOptions
-from .cache import Cache, Entry, Key
 from .devices import choose_device, is_sharded
 from .executable import Account, Executable
 from .padding import Adapter, exact_check, padded_check
 from .policy import Plan, Policies, above_bound, warn_of_recompilation, warn_of_refusal
 from .prepared import PreparedProgram, pending_size, prepare
-from .stats import Counter
+from .stats import Counter, ExecutableStats
 from .stored import Shelf, StoredExecutable
+
+Key = tuple[int, ...]  # the sizes and values that decide on the executable of a call
+Entry = Executable | Adapter
+
+_KNOWN_CALLS = 4096  # sets of sizes on padded executables that are remembered
 
 
 class Serving:
@@ -38,10 +45,11 @@ class Serving:
         device: where it runs, None for JAX's default.
         x64: a context in which executables are called.
         tell: called when what serves an executable's calls is another function than before.
-        drop: called by the cache when an exact executable is gone.
+        drop: called when an executable is dropped, with the lock held.
 
     Attributes:
-        cache: what there is, by sizes.
+        entries: what serves calls by key: an exact executable, or an adapter to a padded one.
+        lock: held while anything changes.
         policies: how each size is met.
         account: what the executables count.
         misses: calls with sizes that were new.
@@ -58,11 +66,16 @@ class Serving:
         tell: Callable[[], None],
         drop: Callable[[], None],
     ) -> None:
-        self.cache = Cache(options.cache_size, drop)
+        self.entries: dict[Key, Entry] = {}
+        self.lock = forks.lock()
         self.policies = Policies(options.policy, program.signature)
         self.account, self.misses = Account(tell), Counter()
         self._program, self._signature, self._options, self._shelf = program, program.signature, options, shelf
-        self._device, self._x64 = device, x64
+        self._device, self._x64, self._dropped = device, x64, drop
+        self._executables: dict[Any, Executable] = {}
+        self._prepared: dict[Key, PreparedProgram] = {}
+        self._without_threads: list[object] = []
+        forks.watch(self)
 
     @cached_property
     def _runs_on(self) -> Any:
@@ -71,7 +84,7 @@ class Serving:
 
     def known(self, args: Sequence[Any]) -> Entry | None:
         """What there is for arguments that a call has had."""
-        return self.cache.entries.get(key_of(self._signature, args))
+        return self.entries.get(key_of(self._signature, args))
 
     def exact(self, args: Sequence[Any]) -> Executable | None:
         """The executable for exactly such arguments, which a call has had; None before the first one."""
@@ -80,7 +93,16 @@ class Serving:
 
     def prepared(self, sizes: Mapping[str, int]) -> PreparedProgram:
         """The program for these sizes, as what the primitive puts into other modules; see `prepare`."""
-        return self.cache.prepared(self._key(sizes), lambda: prepare(self._program, sizes, self._options.passes))
+        key = self._key(sizes)
+        with self.lock:
+            found = self._prepared.get(key)
+        if found is None:
+            found = prepare(self._program, sizes, self._options.passes)
+            with self.lock:
+                while len(self._prepared) >= self._options.cache_size:
+                    del self._prepared[next(iter(self._prepared))]
+                found = self._prepared.setdefault(key, found)
+        return found
 
     def _key(self, sizes: Mapping[str, int]) -> Key:
         return tuple(sizes[root.name] for root in self._signature.roots)
@@ -106,7 +128,7 @@ class Serving:
         traced = any(isinstance(x, jax.core.Tracer) for x in args)
         plan, entry = self._entry(key, sizes, number, traced or any(map(is_sharded, args)), depth + 1)
         if isinstance(entry, Adapter):
-            adapter = entry if traced else self.cache.remember(key, entry)
+            adapter = entry if traced else self._remember(key, entry)
             return adapter.checks, self._run_first(adapter.executable, adapter.call, args)
         warn_of_recompilation(self._program.name, self._signature, self.policies, plan, depth)
 
@@ -124,7 +146,7 @@ class Serving:
                 return run(*args)
             except BaseException as error:
                 if not isinstance(error, FloatingPointError):  # that is about what it returned
-                    self.cache.forget(executable)
+                    self._forget(executable)
                 raise
 
     # ---- making -----------------------------------------------------------------------------------------------------
@@ -145,7 +167,7 @@ class Serving:
             plan = self.planned(sizes, exact=exact)
             if not plan.bounds and not self._signature.has_data_sizes:
                 exactly = Plan(sizes, {})
-                return plan, self.cache.executable(exactly, number, partial(self._new, exactly), key)
+                return plan, self._executable(exactly, number, key)
             try:
                 return plan, self._adapter(plan, sizes, number)
             except PaddingError as error:
@@ -171,14 +193,26 @@ class Serving:
         return Adapter(executable, self._signature, sizes, self._runs_on, second_stage)
 
     def _bucket(self, plan: Plan, number: int) -> Executable:
-        executable = self.cache.executable(plan, number, partial(self._new, plan))
+        executable = self._executable(plan, number)
         recipe = Recipe(plan.exact, plan.bounds, self._options.passes)
         try:
             executable.prepare(lambda: PreparedProgram(recipe.sized(self._program), recipe), padded_check)
         except BaseException:
-            self.cache.forget(executable)
+            self._forget(executable)
             raise
         return executable
+
+    def _executable(self, plan: Plan, number: int, key: Key | None = None) -> Executable:
+        """The executable of a plan, made if it is new, but not prepared; it serves calls of a key from now on."""
+        with self.lock:
+            found = self._executables.get(plan.key)
+            if found is None:
+                self._make_room()
+                found = self._executables[plan.key] = self._new(plan)
+            if key is not None:
+                self.entries[key] = found
+            found.used = number
+            return found
 
     def _new(self, sizes: Plan) -> Executable:
         stored, options = self._shelf.find(sizes), self._options
@@ -205,7 +239,7 @@ class Serving:
                 self._prepare(entry, sizes)
                 yield entry
                 return
-            self.cache.remember(self._key(sizes), entry)
+            self._remember(self._key(sizes), entry)
         yield from self._stages(bucket, counts, number)
 
     def _stages(self, plan: Plan, counts: Mapping[str, Sequence[int]], number: int) -> Iterator[Executable]:
@@ -217,3 +251,68 @@ class Serving:
         pending = pending_size(executable.signature)
         for bound in bounds_of(pending, counts) if pending else ():
             yield from self._stages(Plan(plan.exact, {**plan.bounds, pending: bound}), counts, number)
+
+    # ---- what is kept -----------------------------------------------------------------------------------------------
+
+    def _remember(self, key: Key, adapter: Adapter) -> Adapter:
+        """Keeps what these sizes need, unless another thread has just done so; the one that is kept."""
+        with self.lock:
+            known = self.entries.get(key)
+            if isinstance(known, Adapter) and known.executable is adapter.executable:
+                return known
+            if len(self.entries) >= _KNOWN_CALLS + self._options.cache_size:
+                self._forget_calls(lambda entry: isinstance(entry, Adapter))
+                self._dropped()
+            self.entries[key] = adapter
+        return adapter
+
+    def _forget(self, executable: Executable) -> None:
+        """Leaves nothing behind of an executable whose first run failed."""
+        with self.lock:
+            if not executable.ready and self._executables.get(executable.sizes.key) is executable:
+                self._drop(executable)
+
+    def clear(self) -> None:
+        """Drops everything."""
+        with self.lock:
+            self.entries.clear()
+            self._executables.clear()
+            self._prepared.clear()
+            self._dropped()
+
+    def after_fork(self) -> None:
+        """Forgets what does not run in a forked process; it is not freed, which would wait for threads."""
+        self._without_threads = [dict(self.entries), dict(self._executables)]
+        for executable in list(self._executables.values()):
+            if not executable.after_fork():
+                self._drop(executable)
+        self._dropped()
+
+    def stats(self) -> list[ExecutableStats]:
+        """What is to be said of each executable, exact ones first."""
+        with self.lock:
+            for entry in self.entries.values():
+                if isinstance(entry, Adapter):
+                    entry.report()
+            exact = [entry for entry in self.entries.values() if isinstance(entry, Executable)]
+            padded = [executable for executable in self._executables.values() if executable not in exact]
+            return [*(one.stats("exact") for one in exact), *(one.stats("padded") for one in padded)]
+
+    def _make_room(self) -> None:
+        if len(self._executables) >= self._options.cache_size:
+            for entry in self.entries.values():
+                if isinstance(entry, Adapter):
+                    entry.executable.used = max(entry.executable.used, entry.used)
+            self._drop(min(self._executables.values(), key=lambda executable: executable.used))
+            self._dropped()
+
+    def _drop(self, executable: Executable) -> None:
+        del self._executables[executable.sizes.key]
+        self._forget_calls(lambda entry: executable is (entry.executable if isinstance(entry, Adapter) else entry))
+
+    def _forget_calls(self, concerned: Callable[[Entry], bool]) -> None:
+        for key, entry in list(self.entries.items()):
+            if concerned(entry):
+                del self.entries[key]
+                if isinstance(entry, Adapter):
+                    entry.retire()

@@ -202,7 +202,7 @@ def test_nothing_is_kept_that_is_over():
     over: list[Any] = []
     for size in (3, 4, 5):
         warm(function, jnp.ones(size))  # drops the executable before
-        over.append(weakref.ref(function._serving.cache.entries[(size,)]))
+        over.append(weakref.ref(function._serving.entries[(size,)]))
     given = jnp.ones(5)
     function(given)
     over.append(weakref.ref(given))

@@ -115,11 +115,11 @@ def test_a_lock_that_another_thread_held() -> None:
     import threading
     fn = hlograph.jit(f, dims={"x": ("n", 64), "a": None}, outputs="numpy")
     fn(X(3), A)
-    (cache,) = [function._serving.cache for function in fn.functions]
+    (serving,) = [function._serving for function in fn.functions]
     held, over = threading.Event(), threading.Event()
 
     def hold():
-        with cache.lock:
+        with serving.lock:
             held.set()
             over.wait()
 
