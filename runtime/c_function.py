@@ -36,6 +36,7 @@ from .direct.object_code import DirectCallRefused, functions, loading
 from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Executable
+from .executables.padding import static_shape
 from .executables.policy import Policies, dependent_roots
 from .executables.serving import Serving
 from .executables.stored import Shelf
@@ -158,8 +159,8 @@ class CFunction:
         padded = self._executable.prepared.program.signature
         self._padded, self._live = padded.arguments, padded.arguments[len(signature.arguments) :]
         self._results = padded.results
-        self.dim = math.prod(_static(self._padded[0])) if form != "arrays" else None
-        self.expanded = math.prod(_static(self._results[0])) if form == "expand" else None
+        self.dim = math.prod(static_shape(self._padded[0].dims)) if form != "arrays" else None
+        self.expanded = math.prod(static_shape(self._results[0].dims)) if form == "expand" else None
         self._data = self._bound(self._arguments)
         self._bind, self.reason = self._compile()
         self.native = not self.reason
@@ -294,7 +295,7 @@ class CFunction:
             if argument.parameter and is_aligned(value):
                 arrays.append(value)
                 continue
-            array = aligned(_static(argument), argument.dtype)
+            array = aligned(static_shape(argument.dims), argument.dtype)
             array[...] = 0
             array[tuple(map(slice, np.shape(value)))] = np.asarray(value, argument.dtype)
             arrays.append(array)
@@ -495,18 +496,14 @@ def table(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([array.ctypes.data for array in arrays], np.uint64)
 
 
-def _static(value: Argument | Result) -> tuple[int, ...]:
-    return tuple(int(dim) for dim in value.dims if isinstance(dim, int))
-
-
 def _words(address: int | None, count: int) -> list[int | None]:
     return list((ctypes.c_void_p * count).from_address(address or 0)) if count else []
 
 
 def _at(address: int | None, value: Argument | Result) -> np.ndarray:
-    size = math.prod(_static(value)) * value.dtype.itemsize
+    size = math.prod(static_shape(value.dims)) * value.dtype.itemsize
     memory = (ctypes.c_char * size).from_address(address) if address and size else b""
-    return np.frombuffer(memory, value.dtype).reshape(_static(value))
+    return np.frombuffer(memory, value.dtype).reshape(static_shape(value.dims))
 
 
 def _put(address: int | None, result: np.ndarray) -> None:
@@ -522,7 +519,7 @@ def _made_up(argument: Argument) -> np.ndarray:
             f"argument {argument.name!r} has the open shape ({', '.join(map(str, argument.dims))}): give an example, "
             "or a jax.ShapeDtypeStruct, so that the C function is compiled for its sizes"
         )
-    return np.full(_static(argument), 0.5 if argument.dtype.kind in "fc" else 0, argument.dtype)
+    return np.full(static_shape(argument.dims), 0.5 if argument.dtype.kind in "fc" else 0, argument.dtype)
 
 
 def _check_form(signature: Signature, form: Form) -> None:

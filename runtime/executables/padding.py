@@ -7,7 +7,6 @@ padded is cut without a copy. Sizes that the program computes from data are read
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
 import weakref
@@ -30,6 +29,7 @@ from ..calls.arguments import check_constraints, check_count, find_sizes, shapes
 from ..host import is_from_python
 from .executable import Check, Executable
 from .prepared import pending_size
+from .stats import Counter
 
 Shape = tuple[int, ...]
 
@@ -86,14 +86,11 @@ class Adapter:
         self._plain = not self._cuts and not self._counts and not self._pending
         bounds = executable.sizes.bounds.items()
         self._share = math.prod(abs(sizes[name]) / bound for name, bound in bounds if bound and name in sizes)
-        self._number = itertools.count()  # counts without a lock
-        self._reported = 0
-        self._reads = 0
+        self._calls, self._reported = Counter(), 0
 
     def report(self) -> None:
         """Adds the calls since the last report to the executable's account; not for two threads at once."""
-        total = next(self._number) - self._reads
-        self._reads += 1
+        total = self._calls.value
         self.executable.calls += total - self._reported
         self.executable.live += (total - self._reported) * self._share
         self._reported = total
@@ -109,12 +106,12 @@ class Adapter:
 
     def call(self, *args: Any) -> Any:
         """Pads, runs, cuts; returns what the exact executable would."""
-        next(self._number)
+        self._calls.increment()
         arrays = list(args)
         for index, live, shape in self._pads:
             x = arrays[index]
             if x.shape != live:
-                find_sizes(self._signature, [np.shape(x) for x in args], self._values())
+                find_sizes(self._signature, [np.shape(x) for x in args], values_of(self._signature, self._sizes))
             arrays[index] = pad(x, shape)
         try:
             outputs = self.executable.call(*arrays, *self._live)
@@ -132,9 +129,6 @@ class Adapter:
                 )
             return self._stage(int(outputs)).call(*args)
         return self._cut(outputs)
-
-    def _values(self) -> dict[str, int]:
-        return {root.name: self._sizes[root.name] for root in self._signature.value_roots}
 
     def _stage(self, count: int) -> Adapter:
         """What goes on where the size is known that the executable computes."""
