@@ -391,10 +391,14 @@ class Function(Written):
     def stats(self) -> Stats:
         """Calls, compiles, compile seconds and cache hits so far."""
         calls, serving = self._calls.value, self._serving
+        account = serving.account
         executables = serving.stats()
         return Stats(
-            **serving.account.counts(),
             calls=calls,
+            compiles=account.compiles.value,
+            compile_seconds=account.compile_seconds,
+            retries=account.retries.value,
+            loaded=account.loaded.value,
             cache_hits=calls - serving.misses.value,
             executables=len(executables),
             by_executable=tuple(executables),

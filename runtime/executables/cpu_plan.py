@@ -14,7 +14,7 @@ few numbers below and in the passes; a plan that XLA refuses is dropped for a pl
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,14 +104,11 @@ def plan(
     recipe = prepared.recipe.on("cpu", planner=planner)
     program = prepared.optimize()
     finished = recipe.finished(program)
-    found = CpuPlan(prepared.with_bytecode(finished.bytecode), recipe, compile_options(program, device))
-    decided: dict[str, Any] | None = finished.decided
-    if decided is None:
-        return replace(found, notes=(finished.declined,))
-    if decided["outputs"] is not None:
-        found = replace(found, prepared=prepared.with_bytecode(finished.bytecode, len(decided["outputs"])))
-    compile_with = {**(found.options or {}), **decided["options"]} or None
-    return replace(found, planned=True, **{**decided, "options": compile_with})
+    decided: dict[str, Any] = dict(finished.decided or {"notes": (finished.declined,)})
+    outputs = decided.get("outputs")
+    planned = prepared.with_bytecode(finished.bytecode, None if outputs is None else len(outputs))
+    decided["options"] = {**(compile_options(program, device) or {}), **decided.get("options", {})} or None
+    return CpuPlan(planned, recipe, planned=finished.decided is not None, **decided)
 
 
 def plain(prepared: PreparedProgram, device: Any, notes: tuple[str, ...] = ()) -> CpuPlan:

@@ -93,11 +93,6 @@ class Account:
     loaded: Counter = field(default_factory=Counter)
     compile_seconds: float = 0.0
 
-    def counts(self) -> dict[str, Any]:
-        """As `Stats` has them, by name."""
-        counters = {name: getattr(self, name).value for name in ("compiles", "retries", "loaded")}
-        return {**counters, "compile_seconds": self.compile_seconds}
-
 
 class Executable:
     """One program compiled for one set of sizes, or for all below bounds.
@@ -397,7 +392,10 @@ class Executable:
             The places of arguments and results, and what makes functions of a `DirectCall` and a `Due`, or without.
         """
         arguments = self.signature.arguments
-        found = _places(jax.tree.leaves(compiled.out_info), packed)
+        outputs = jax.tree.leaves(compiled.out_info)
+        found = alone(outputs)
+        if packed is not None:
+            found = [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]
         results = [replace(place, numpy=i not in numpy.results) for i, place in enumerate(found)]
         # A live size is an array on the device already.
         given = [
@@ -455,12 +453,6 @@ def _primitive() -> Any:
     with deferred():
         from ..transforms import primitive
     return primitive
-
-
-def _places(outputs: Sequence[Any], packed: Sequence[PackedResult] | None) -> list[Place]:
-    if packed is None:
-        return alone(outputs)
-    return [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]
 
 
 # ---- in forked processes ---------------------------------------------------------------------------------------------

@@ -96,30 +96,6 @@ def test_what_xla_needs_its_runtime_for_stays_outside(name):
     check(text, [x], [np.tanh(numpys(x * 2 + 1)) * 3])
 
 
-UNKNOWN = {
-    "an op that is not known to be safe": (
-        "%s = stablehlo.constant dense<[5, 7]> : tensor<2xui64>\n"
-        "%n, %g = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> "
-        "(tensor<2xui64>, tensor<8xui64>)\n"
-        "%h = stablehlo.convert %g : (tensor<8xui64>) -> VECTOR\n%c = stablehlo.multiply %h, %b : VECTOR",
-        {"stablehlo.rng_bit_generator"},
-    ),
-    "a token": (
-        "%t = stablehlo.create_token : !stablehlo.token\n"
-        "%c, %u = stablehlo.optimization_barrier %b, %t : VECTOR, !stablehlo.token",
-        {"stablehlo.create_token", "stablehlo.optimization_barrier"},
-    ),
-}
-
-
-@pytest.mark.parametrize("case", UNKNOWN)
-def test_what_is_not_known_stays_outside(case):
-    lines, names = UNKNOWN[case]
-    found = formed(module(BEFORE, lines, AFTER))
-    assert names <= set(found.outside)
-    assert "token" not in case or "it has a token" in found.notes
-
-
 def dots(rows: int, inner: int, columns: int) -> str:
     return lowered(
         lambda x, y: jnp.tanh((jnp.tanh(x) + 1) @ (y * 2)) + 1, np.zeros((rows, inner)), np.zeros((inner, columns))
@@ -258,28 +234,6 @@ def test_what_combines_elements_has_no_region():
     )
     assert formed(text).regions == ()
     Program.parse(text).compile(cpu=REGIONS)(np.ones(size), np.ones(size))
-
-
-EMPTY = {
-    "computed": lambda x, e: (jnp.concatenate([e * 2, jnp.exp(x)]) * 3, e.sum() + x.sum()),
-    "a part": lambda x, e: jnp.exp(-x * x).sum() + (x[:0] * 2).sum(),
-    "factorized": lambda x, e: (jnp.linalg.cholesky(jnp.outer(e, e)[None]), jnp.exp(-x * x).sum()),
-}
-
-
-@pytest.mark.parametrize("name", EMPTY)
-def test_a_module_with_arrays_without_elements_stays_as_it_is(name):
-    """XLA divides by their sizes when it compiles some ops, and the process ends."""
-    text, arrays = lowered(EMPTY[name], X, np.zeros(0)), [X, np.zeros(0)]
-    found = formed(text)
-    assert "an array without elements" in found.notes
-    assert found.regions == ()
-    fn = Program.parse(text).compile(cpu=REGIONS, outputs="numpy")
-    with jax.enable_x64(True):
-        expected = jax.tree.leaves(EMPTY[name](*arrays))
-    for value, wanted in zip(as_arrays(fn(*arrays)), expected, strict=True):
-        close(value, np.asarray(wanted), 1e-12)
-    assert fn.stats.retries == 0
 
 
 UNUSED = {

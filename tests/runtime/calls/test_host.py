@@ -133,24 +133,6 @@ def test_values_are_pytensors(options):
             assert np.asarray(found).dtype == expected.dtype
 
 
-def test_what_python_keeps_or_changes_is_its_own():
-    kept = []
-
-    def keep(a):
-        kept.append(a)
-        a += 1
-        return a
-
-    function = hlograph.function([X], [of(keep, pt.dvector, pt.dvector)(X), X * 2])
-    given = THREE.copy()
-    first, second = function(given), function(given + 1)
-    np.testing.assert_array_equal(given, THREE)
-    np.testing.assert_array_equal(kept, [THREE + 1, THREE + 2])
-    kept[0][:] = 0
-    np.testing.assert_array_equal(first, [THREE + 1, THREE * 2])
-    np.testing.assert_array_equal(second, [THREE + 2, THREE * 2 + 2])
-
-
 def test_solvers_of_scipy():
     from pytensor.tensor.optimize import minimize, root
 

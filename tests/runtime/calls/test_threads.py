@@ -16,11 +16,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from jax.sharding import PartitionSpec
 
 import hlograph
-from hlograph.codegen.artifact.writing import to_portable
 
 THREADS = 8
 ROUNDS = 12  # more than JAX uses one context for
@@ -80,21 +78,6 @@ def test_emission_passes_and_calls() -> None:
     for number, (text, values) in enumerate(at_once(work)):
         assert text == emitted(number).text
         np.testing.assert_allclose(values, [in_numpy(number, X[:size]) for size in SIZES], rtol=1e-12)
-
-
-def test_loading_and_saving() -> None:
-    saved = [(program.text, to_portable(program)) for program in map(emitted, range(THREADS))]
-
-    def work(number: int) -> tuple[str, str, str, float]:
-        text, portable = saved[number]
-        one, other = hlograph.Program.parse(text), hlograph.Program.parse(portable)
-        static = other.specialize({"n": 5})
-        (value,) = static.interpret(X[:5])
-        return one.text, other.text, hlograph.Program.parse(to_portable(one)).text, float(value)
-
-    for number, (*texts, value) in enumerate(at_once(work)):
-        assert texts == [saved[number][0]] * 3
-        assert value == pytest.approx(in_numpy(number, X[:5]), rel=1e-12)
 
 
 def test_programs_merged_into_one_module() -> None:

@@ -10,7 +10,6 @@ import jax
 import numpy as np
 import pytest
 
-from hlograph.codegen import forks
 from hlograph.codegen.ir import jax_compat
 from hlograph.runtime.executables import devices
 from hlograph.runtime.executables.devices import is_synchronous, synchronous_device
@@ -68,18 +67,6 @@ def test_there_is_one_device_for_all_threads(monkeypatch):
         found = list(pool.map(lambda _: (start.wait(10), synchronous_device())[1], range(8)))
     assert len(made) == 1
     assert found == made * 8
-
-
-@needs_client
-def test_its_device_is_not_jax_s():
-    device = synchronous_device()
-    assert device is synchronous_device()
-    assert device.platform == "cpu"
-    assert is_synchronous(device)
-    assert device not in jax.devices("cpu")
-    assert not is_synchronous(jax.devices("cpu")[0])
-    assert not is_synchronous(None)
-    assert not forks.was_forked()
 
 
 def test_a_jaxlib_without_such_a_client(monkeypatch):
