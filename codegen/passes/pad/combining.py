@@ -25,19 +25,19 @@ from .moving import integer
 from .padder import Padder, pads
 
 
-def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, Callable[[Fact], bool] | None]:
-    """The value that the padding must hold under a monoid, and which other facts do as well."""
+def neutral(monoid: str, init: Tensor, dtype: DType) -> tuple[Any, bool]:
+    """The value that the padding must hold under a monoid, and whether 0 of the other sign does as well."""
     value = identity(monoid, dtype)[()]
     if monoid != "add" or dtype.kind not in "fc":
-        return value, None
+        return value, False
     if (
         init.literal is not None
         and init.literal.size == 1
         and init.literal.reshape(())[()].real.tobytes()
         == bytes(init.literal.dtype.itemsize // (2 if dtype.kind == "c" else 1))
     ):
-        return value, facts.is_zero  # +0 plus anything that is 0 is +0: the sign of the padding's zeros is lost
-    return (-value if dtype.kind == "f" else value), None
+        return value, True  # +0 plus anything that is 0 is +0: the sign of the padding's zeros is lost
+    return (-value if dtype.kind == "f" else value), False
 
 
 @pads("stablehlo.reduce")
@@ -53,8 +53,8 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     if monoid is not None and count == 1:
         x, init = values[0], inits[0]
         if padded:
-            value, accept = neutral(monoid, init.tensor, x.dtype)
-            x = padder.fill(x, padded, value, accept=accept)
+            value, either = neutral(monoid, init.tensor, x.dtype)
+            x = padder.fill(x, padded, value, either=either)
         shape = tuple(x.shape[axis] for axis in kept)
         counted = padder.counted(x, axes)
         scalars = [((), x.dtype)] * 2
@@ -82,9 +82,9 @@ def _reduced(monoid: str, fact: Fact | None, init: Fact, dtype: DType) -> Fact |
     if fact is None:
         return None
     if monoid == "add":
-        return facts.ZERO if facts.is_zero(fact) and facts.is_zero(init) else facts.anything(dtype)
+        return facts.ZERO if fact.zero and init.zero else facts.anything(dtype)
     if monoid in ("maximum", "minimum", "and", "or"):
-        return fact if fact is init else facts.join(fact, init) if facts.is_finite(fact) else facts.anything(dtype)
+        return fact if fact is init else facts.join(fact, init) if fact.finite else facts.anything(dtype)
     return facts.anything(dtype)
 
 
@@ -149,7 +149,7 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     pairs = [(lhs, left, rhs) if left is not None else (rhs, right or 0, lhs) for left, right in places]
     known: list[Fact | None] = []
     for x, axis, y in pairs:
-        zero = x.pads[axis] is not None and facts.is_zero(x.pad(axis)) and facts.is_finite(y.whole)
+        zero = x.pads[axis] is not None and x.pad(axis).zero and y.whole.finite
         known.append(facts.ZERO if zero else facts.anything(dtype))
     shape = tuple(x.shape[axis] for x, axis, _ in pairs)
     attributes = attributes_of_op(operation) + padder.counted(lhs, contracting[0])
@@ -160,12 +160,11 @@ def dot_general(padder: Padder, operation: ir.Operation, operands: list[Live]) -
 def _annihilate(padder: Padder, lhs: Live, left: int, rhs: Live, right: int) -> tuple[Live, Live]:
     """Masks such that products of padding are 0: none, the smaller one that does, or both."""
     a, b = lhs.pad(left), rhs.pad(right)
-    if (facts.is_zero(a) and facts.is_finite(b)) or (facts.is_zero(b) and facts.is_finite(a)):
+    if (a.zero and b.finite) or (b.zero and a.finite):
         padder.asked(lhs, left)
         padder.asked(rhs, right)
         return lhs, rhs
-    of_left = facts.is_zero(b) or facts.is_finite(b)  # then 0 on the left is enough
-    of_right = facts.is_zero(a) or facts.is_finite(a)
+    of_left, of_right = b.finite, a.finite  # then 0 on the other side is enough
     if of_left and of_right:
         of_left = (lhs.ndim, math.prod(lhs.shape)) <= (rhs.ndim, math.prod(rhs.shape))
         of_right = not of_left

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
@@ -22,47 +22,39 @@ from ...ir import evaluate, kinds
 DType = np.dtype[Any]
 
 
-class Top:
-    """A fact that is no constant; `rank` orders them."""
+class Fact:
+    """What is known of elements. Facts are few: equal ones are one object.
 
-    def __init__(self, name: str, rank: int) -> None:
-        self.name, self.rank = name, rank
+    Attributes:
+        value: what every element is, to the bit; None where the fact is no constant.
+        zero: whether every element is 0, of either sign.
+        finite: whether none is inf or NaN.
+    """
+
+    __slots__ = ("finite", "name", "value", "zero")
+
+    def __init__(self, name: str, zero: bool, finite: bool, value: Any = None) -> None:
+        self.name, self.zero, self.finite, self.value = name, zero, finite, value
 
     def __repr__(self) -> str:
         return self.name
 
 
-ZERO: Final = Top("0 of either sign", 1)
-FINITE: Final = Top("finite", 2)
-UNKNOWN: Final = Top("unknown", 3)
+ZERO: Final = Fact("0 of either sign", True, True)
+FINITE: Final = Fact("finite", False, True)
+UNKNOWN: Final = Fact("unknown", False, False)
+
+_constants: dict[tuple[DType, bytes], Fact] = {}
 
 
-class Constant:
-    """Every element is `value`, to the bit. Made by `constant`, which interns: equal facts are one object."""
-
-    __slots__ = ("finite", "value", "zero")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.finite = value.dtype.kind in "biu" or bool(np.isfinite(value))
-        self.zero = bool(value == 0)
-
-    def __repr__(self) -> str:
-        return str(self.value)
-
-
-Fact: TypeAlias = "Top | Constant"
-
-_constants: dict[tuple[DType, bytes], Constant] = {}
-
-
-def constant(value: Any, dtype: DType | None = None) -> Constant:
+def constant(value: Any, dtype: DType | None = None) -> Fact:
     """The fact that every element is `value`."""
     scalar = np.asarray(value, dtype)
     key = (scalar.dtype, scalar.tobytes())
     found = _constants.get(key)
     if found is None:
-        found = _constants.setdefault(key, Constant(scalar[()]))
+        finite = scalar.dtype.kind in "biu" or bool(np.isfinite(scalar))
+        found = _constants.setdefault(key, Fact(str(scalar[()]), bool(scalar == 0), finite, scalar[()]))
     return found
 
 
@@ -76,28 +68,9 @@ def anything(dtype: DType) -> Fact:
     return FINITE if dtype.kind in "biu" else UNKNOWN
 
 
-def is_finite(fact: Fact) -> bool:
-    """Whether no element is inf or NaN."""
-    return fact.finite if isinstance(fact, Constant) else fact.rank <= 2
-
-
-def is_zero(fact: Fact) -> bool:
-    """Whether every element is 0, of either sign."""
-    return fact.zero if isinstance(fact, Constant) else fact is ZERO
-
-
-def _weaken(fact: Fact) -> Top:
-    if isinstance(fact, Top):
-        return fact
-    return ZERO if fact.zero else FINITE if fact.finite else UNKNOWN
-
-
 def join(a: Fact, b: Fact) -> Fact:
     """The fact that holds of elements of which one or the other holds."""
-    if a is b:
-        return a
-    x, y = _weaken(a), _weaken(b)
-    return x if x.rank >= y.rank else y
+    return a if a is b else ZERO if a.zero and b.zero else FINITE if a.finite and b.finite else UNKNOWN
 
 
 def join_all(facts: Sequence[Fact]) -> Fact:
@@ -143,27 +116,27 @@ def fold(name: str, direction: str, facts: tuple[Fact, ...], operand: DType, dty
     """
     if name == "stablehlo.select":
         pred, on_true, on_false = facts
-        if isinstance(pred, Constant):
+        if pred.value is not None:
             return on_true if pred.value else on_false
         return join(on_true, on_false)
-    if all(isinstance(fact, Constant) for fact in facts):
-        exact = _evaluate(name, direction, [fact.value for fact in facts if isinstance(fact, Constant)], dtype)
+    if all(fact.value is not None for fact in facts):
+        exact = _evaluate(name, direction, [fact.value for fact in facts], dtype)
         if exact is not None:
             return exact
     if dtype.kind != "b":
-        if name == "stablehlo.multiply" and any(map(is_zero, facts)) and all(map(is_finite, facts)):
+        if name == "stablehlo.multiply" and any(fact.zero for fact in facts) and all(fact.finite for fact in facts):
             # An integer zero has no sign.
             return constant(0, dtype) if dtype.kind in "iu" else ZERO
-        if name == "stablehlo.and" and any(map(is_zero, facts)):
+        if name == "stablehlo.and" and any(fact.zero for fact in facts):
             return constant(0, dtype)
-        if name in _ZERO and all(map(is_zero, facts)):
+        if name in _ZERO and all(fact.zero for fact in facts):
             return constant(0, dtype) if dtype.kind in "iu" else ZERO
     if dtype.kind in "biu":
         return FINITE
     if name == "stablehlo.convert":
-        return FINITE if is_finite(facts[0]) and _holds_all(dtype, operand) else UNKNOWN
+        return FINITE if facts[0].finite and _holds_all(dtype, operand) else UNKNOWN
     # Functions of large complex numbers overflow.
-    if name in _FINITE and (operand.kind != "c" or name in _PARTWISE) and all(map(is_finite, facts)):
+    if name in _FINITE and (operand.kind != "c" or name in _PARTWISE) and all(fact.finite for fact in facts):
         return FINITE
     return UNKNOWN
 

@@ -133,8 +133,7 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
 
 def _filling(fact: Fact, dtype: np.dtype[Any]) -> tuple[Any, Fact]:
     """What goes on with padding: the same where it is a constant, else 0; as a value (None for 0) and as a fact."""
-    value = fact.value if isinstance(fact, facts.Constant) else None
-    return value, facts.constant(0 if value is None else value, dtype)
+    return fact.value, facts.constant(0 if fact.value is None else fact.value, dtype)
 
 
 # ---- reshapes -------------------------------------------------------------------------------------------------------

@@ -364,21 +364,21 @@ class Padder:
         assert result is not None
         return result
 
-    def fill(self, x: Live, axes: Sequence[int], value: Any, *, accept: Callable[[Fact], bool] | None = None) -> Live:
+    def fill(self, x: Live, axes: Sequence[int], value: Any, *, either: bool = False) -> Live:
         """`x` with its padding along `axes` holding `value`; masks only where it does not already.
 
         Args:
             x: the value.
             axes: axes, padded or not.
             value: a numpy scalar, or a handle on a scalar.
-            accept: facts that serve as well as `value`.
+            either: whether 0 of either sign serves as well.
         """
         if isinstance(value, Tensor) and value.literal is not None:
             value = value.literal[()]
         target: Fact = facts.constant(value, x.dtype) if not isinstance(value, Tensor) else UNKNOWN
 
         def serves(fact: Fact) -> bool:
-            return (fact is target and target is not UNKNOWN) or (accept is not None and accept(fact))
+            return (fact is target and target is not UNKNOWN) or (either and fact.zero)
 
         padded = [axis for axis in axes if x.pads[axis] is not None]
         missing = [axis for axis in padded if not serves(x.pad(axis))]
@@ -394,7 +394,7 @@ class Padder:
 
     def zeros(self, x: Live, axes: Sequence[int]) -> Live:
         """`x` with 0, of either sign, in its padding along `axes`."""
-        return self.fill(x, axes, np.zeros((), x.dtype)[()], accept=facts.is_zero)
+        return self.fill(x, axes, np.zeros((), x.dtype)[()], either=True)
 
     def counted(self, x: Live, axes: Sequence[int]) -> Attributes:
         """Says on an op that reduces axes of `x` how much of each counts: the rest makes no difference."""

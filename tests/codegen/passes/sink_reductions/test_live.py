@@ -173,52 +173,6 @@ def test_a_gradient_saves_no_more(name: str, dims: tuple[Any, ...]) -> None:
 
 # ---- no steps -------------------------------------------------------------------------------------------------------
 
-# JAX's symbolic sizes begin at 1; a module's need not.
-RUNNING = """
-func.func @main(%x: tensor<?x3xf32> {hlograph.name = "x", hlograph.dims = ["t", "3"]})
-    -> (tensor<3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>) {
-  %c0 = stablehlo.constant dense<0> : tensor<i32>
-  %c1 = stablehlo.constant dense<1> : tensor<i32>
-  %three = stablehlo.constant dense<3> : tensor<1xi32>
-  %zero = stablehlo.constant dense<0.0> : tensor<f32>
-  %two = stablehlo.constant dense<2.0> : tensor<f32>
-  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
-  %t = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x3xf32>) -> tensor<i32>
-  %t1 = stablehlo.reshape %t : (tensor<i32>) -> tensor<1xi32>
-  %shape = stablehlo.concatenate %t1, %three, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
-  %h0 = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<3xf32>
-  %ys0 = stablehlo.dynamic_broadcast_in_dim %two, %shape, dims = [] : (tensor<f32>, tensor<2xi32>) -> tensor<?x3xf32>
-  %r:3 = stablehlo.while(%i = %c0, %h = %h0, %ys = %ys0) : tensor<i32>, tensor<3xf32>, tensor<?x3xf32>
-    cond {
-      %p = stablehlo.compare LT, %i, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %p : tensor<i1>
-    } do {
-      %row = stablehlo.dynamic_slice %x, %i, %c0, sizes = [1, 3]
-          : (tensor<?x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
-      %x1 = stablehlo.reshape %row : (tensor<1x3xf32>) -> tensor<3xf32>
-      %h1 = stablehlo.add %h, %x1 : tensor<3xf32>
-      %y = stablehlo.reshape %h1 : (tensor<3xf32>) -> tensor<1x3xf32>
-      %ys1 = stablehlo.dynamic_update_slice %ys, %y, %i, %c0
-          : (tensor<?x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<?x3xf32>
-      %i1 = stablehlo.add %i, %c1 : tensor<i32>
-      stablehlo.return %i1, %h1, %ys1 : tensor<i32>, tensor<3xf32>, tensor<?x3xf32>
-    }
-  %d = stablehlo.subtract %r#2, %x : tensor<?x3xf32>
-  %q = stablehlo.multiply %d, %d : tensor<?x3xf32>
-  %rows = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [1]
-      : (tensor<?x3xf32>, tensor<f32>) -> tensor<?xf32>
-  %s0 = stablehlo.reduce(%r#2 init: %zero) applies stablehlo.add across dimensions = [0]
-      : (tensor<?x3xf32>, tensor<f32>) -> tensor<3xf32>
-  %s1 = stablehlo.reduce(%q init: %zero) applies stablehlo.add across dimensions = [0, 1]
-      : (tensor<?x3xf32>, tensor<f32>) -> tensor<f32>
-  %s2 = stablehlo.reduce(%r#2 init: %low) applies stablehlo.maximum across dimensions = [0]
-      : (tensor<?x3xf32>, tensor<f32>) -> tensor<3xf32>
-  %s3 = stablehlo.reduce(%rows init: %low) applies stablehlo.maximum across dimensions = [0]
-      : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
-  return %s0, %s1, %s2, %s3 : tensor<3xf32>, tensor<f32>, tensor<3xf32>, tensor<f32>
-}
-"""
-
 
 def running(x: np.ndarray, sine: bool) -> tuple[np.ndarray, ...]:
     ys, h = np.zeros_like(x), np.zeros(3, x.dtype)
@@ -235,9 +189,16 @@ def running(x: np.ndarray, sine: bool) -> tuple[np.ndarray, ...]:
 @pytest.mark.parametrize("sine", [False, True], ids=["a sum", "a sine"])
 def test_every_number_of_steps(sine: bool) -> None:
     """None, one, up to the bound, against NumPy; the stack does not begin with zeros."""
-    step = "%h1 = stablehlo.add %h, %x1 : tensor<3xf32>"
-    with_sine = "%g = stablehlo.add %h, %x1 : tensor<3xf32>\n      %h1 = stablehlo.sine %g : tensor<3xf32>"
-    program = Program.parse(RUNNING.replace(step, with_sine) if sine else RUNNING)
+
+    def function(x: Any) -> Any:
+        def step(i: Any, state: Any) -> Any:
+            h = jnp.sin(state[0] + x[i]) if sine else state[0] + x[i]
+            return h, state[1].at[i].set(h)
+
+        ys = lax.fori_loop(0, x.shape[0], step, (jnp.zeros(3), jnp.full_like(x, 2)))[1]
+        return ys.sum(0), ((ys - x) ** 2).sum(), ys.max(0, initial=-jnp.inf), ys.sum(1).max(initial=-jnp.inf)
+
+    program = emitted(function, ("t", 3))
     padded = program.pad({"t": 5})
     assert stacks(padded) == 1
     assert stacks(padded.optimize()) == 0
