@@ -57,15 +57,7 @@ def reduce(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
             x = padder.fill(x, padded, value, either=either)
         shape = tuple(x.shape[axis] for axis in kept)
         counted = padder.counted(x, axes)
-        scalars = [((), x.dtype)] * 2
-        (tensor,) = padder.builder.region_op(
-            operation.name,
-            [x.tensor, init.tensor],
-            [(shape, x.dtype)],
-            [(scalars, padder.scalar_region(block))],
-            attributes_of_op(operation) + counted,
-            key=monoid,
-        )
+        (tensor,) = padder.builder.again(operation, [x.tensor, init.tensor], [(shape, x.dtype)], counted, monoid)
         known = [_reduced(monoid, x.pads[axis], init.whole, x.dtype) for axis in kept]
         return [padder.make(tensor, [x.dims[axis] for axis in kept], known)]
     body = padder.scalar_region(block)
@@ -186,24 +178,22 @@ def sort(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[
     values = padder.align(operands, "sorted tensors")
     dim = values[0].dims[axis]
     block = operation.regions[0].blocks[0]
-    region = padder.scalar_region(block)
-    stable = ir.BoolAttr(operation.attributes["is_stable"]).value if "is_stable" in operation.attributes else False
-
-    def compare(*scalars: Tensor) -> Tensor:
-        return region(*scalars)[0]
-
-    def keyed(first: Tensor, second: Tensor, *scalars: Tensor) -> Tensor:
-        inner = compare(*scalars)
-        return hlo.select(hlo.compare("EQ", first, second), inner, hlo.compare("LT", first, second))
-
-    if type(dim) is int:
-        tensors = hlo.sort([x.tensor for x in values], axis, compare, stable=stable)
-    elif (last := _last(block, values[0].dtype)) is not None:
+    last = _last(block, values[0].dtype)
+    if type(dim) is int or last is not None:
         # Live elements that compare equal to the padding stand before it, and a stable sort keeps them there.
-        values[0] = padder.fill(values[0], [axis], last)
-        tensors = hlo.sort([x.tensor for x in values], axis, compare, stable=stable or len(values) > 1)
+        values[0] = values[0] if last is None else padder.fill(values[0], [axis], last)
+        stays = (("is_stable", "true"),) if type(dim) is not int and len(values) > 1 else ()
+        types = [(x.shape, x.dtype) for x in values]
+        tensors = padder.builder.again(operation, [x.tensor for x in values], types, stays)
     else:
         padder.note("key", dim, "padding last")
+        region = padder.scalar_region(block)
+        stable = ir.BoolAttr(operation.attributes["is_stable"]).value if "is_stable" in operation.attributes else False
+
+        def keyed(first: Tensor, second: Tensor, *scalars: Tensor) -> Tensor:
+            (inner,) = region(*scalars)
+            return hlo.select(hlo.compare("EQ", first, second), inner, hlo.compare("LT", first, second))
+
         behind = hlo.not_(padder.box(values[0], [axis]))
         keys = [hlo.convert(behind, INT32), *[x.tensor for x in values]]
         tensors = hlo.sort(keys, axis, keyed, stable=stable)[1:]

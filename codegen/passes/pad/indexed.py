@@ -199,81 +199,48 @@ def scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
     # What is demanded may have lowered bounds.
     updates = [padder.fit(other, update.dims) for other in updates]
     indices = padder.fit(indices, indices.dims)
-    block = operation.regions[0].blocks[0]
-    monoid = monoid_of(block)
+    monoid = monoid_of(operation.regions[0].blocks[0])
     places = indices.tensor
     open_sizes = {axis: size for axis, size in size_of.items() if type(size) is not int and size != x.dims[axis]}
-    short = [axis for axis in open_sizes if axis in index_map]
-    # Along these axes every window begins at 0: what its padding was written over is put back afterwards.
-    begun = [axis for axis in open_sizes if axis not in index_map]
-    for axis in begun:
-        room = updates[0].shape[window_dims[windows.index(axis)]]
-        inputs = [padder.resize(other, axis, max(other.shape[axis], room)) for other in inputs]
-    x = inputs[0]
-    if short:
-        # The padding of a window falls on live elements.
-        for axis in short:
-            most, last = updates[0].shape[window_dims[windows.index(axis)]], x.dims[axis] - size_of[axis]
-            inputs = [padder.roomy(other, axis, last, most) for other in inputs]
-        x, axes = inputs[0], [window_dims[windows.index(axis)] for axis in short]
-        if monoid is not None and count == 1:
-            neutral = identity(monoid, x.dtype)[()]
-            updates = [padder.fill(updates[0], axes, neutral)]
+    # The padding of a window falls on live elements. It changes nothing; or what it was written over is put back, along
+    # axes where all windows begin at one place: at the only index, or (None) at 0.
+    put_back: dict[int, Tensor | None] = {}
+    for axis, size in open_sizes.items():
+        place, indexed = window_dims[windows.index(axis)], axis in index_map
+        last = x.dims[axis] - size if indexed else 0
+        inputs = [padder.roomy(other, axis, last, updates[0].shape[place]) for other in inputs]
+        if not indexed:
+            put_back[axis] = None
+        elif monoid is not None and count == 1:
+            updates = [padder.fill(updates[0], [place], identity(monoid, x.dtype)[()])]
         elif monoid is None and math.prod(indices.shape[axis] for axis in batch) == 1:
-            starts = [
-                hlo.convert(
-                    hlo.reshape(_component(places, index_map.index(axis), vector_dim, (1,) * len(batch)), ()), INT64
-                )
-                if axis in index_map
-                else padder.size(0)
-                for axis in range(x.ndim)
-            ]
-            updates = [
-                _merged(padder, a, b, axes, starts, windows, size_of) for a, b in zip(inputs, updates, strict=True)
-            ]
+            start = _component(places, index_map.index(axis), vector_dim, (1,) * len(batch))
+            put_back[axis] = hlo.convert(hlo.reshape(start, ()), INT64)
         else:
-            size, whole = size_of[short[0]], x.dims[short[0]]
-            padder.refuse(f"windows of size {size} are written over each other in an axis of size {whole}", size)
+            padder.refuse(f"windows of size {size} are written over each other in an axis of size {x.dims[axis]}", size)
+    x = inputs[0]
     drop = _dropped(padder, indices, batch, x, index_map, size_of, vector_dim)
     if drop is not None:
         if places.dtype.kind == "u":  # no index is outside of every axis
             places = hlo.convert(places, INT64)
         outside = np.array(np.iinfo(places.dtype).min, places.dtype)  # no part of a window is inside
         places = hlo.select(hlo.broadcast_in_dim(drop, places.dims, batch), padder.builder.constant(outside), places)
-    attributes = dict(attributes_of_op(operation))
-    if drop is not None:
-        attributes["indices_are_sorted"] = "false"
-        attributes["unique_indices"] = "false"
-    scalars = [((), other.dtype) for other in (*inputs, *inputs)]
-    tensors = padder.builder.region_op(
-        operation.name,
+    tensors = padder.builder.again(
+        operation,
         [*[other.tensor for other in inputs], places, *[other.tensor for other in updates]],
         [(other.shape, other.dtype) for other in inputs],
-        [(scalars, padder.scalar_region(block))],
-        tuple(attributes.items()),
-        key=None if monoid is None else ("padded", monoid),
+        () if drop is None else (("indices_are_sorted", "false"), ("unique_indices", "false")),
+        monoid,
     )
-    for axis in begun:
+    for axis, first in put_back.items():
         padder.note("mask", open_sizes[axis], "what a window does not reach")
-        kept = hlo.broadcast_in_dim(padder.mask(open_sizes[axis], x.shape[axis]), x.shape, (axis,))
+        kept = padder.mask(open_sizes[axis], x.shape[axis])
+        if first is not None:
+            index = hlo.subtract(hlo.iota(padder.builder, (x.shape[axis],), 0, INT64), first)
+            kept = hlo.and_(hlo.compare("GE", index, 0), hlo.compare("LT", index, padder.size(open_sizes[axis])))
+        kept = hlo.broadcast_in_dim(kept, x.shape, (axis,))
         tensors = [hlo.select(kept, tensor, other.tensor) for tensor, other in zip(tensors, inputs, strict=True)]
     return [padder.fit(padder.make(tensor, x.dims), x.dims) for tensor in tensors]
-
-
-def _merged(
-    padder: Padder,
-    x: Live,
-    update: Live,
-    axes: Sequence[int],
-    starts: Sequence[Tensor],
-    windows: Sequence[int],
-    size_of: dict[int, Dim],
-) -> Live:
-    """The update of a scatter with one index vector: its padding along `axes` holds what it covers."""
-    padder.note("mask", update.dims[axes[0]], "an update with what it covers")
-    shape = tuple(padder.bound(size_of[axis]) if axis in windows else 1 for axis in range(x.ndim))
-    covered = hlo.reshape(hlo.dynamic_slice(x.tensor, starts, shape), update.shape)
-    return padder.make(hlo.select(padder.box(update, axes), update.tensor, covered), update.dims)
 
 
 def _dropped(

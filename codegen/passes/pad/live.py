@@ -22,7 +22,7 @@ from ...constraints import Constraints
 from ...dims import Dim
 from ...ir.bindings import ir
 from ...ir.op_sheet import form_of
-from ...ir.values import attributes_of, location_text, owner
+from ...ir.values import attributes_of, location_text, owner, walk
 from ..report import Report
 from .facts import UNKNOWN, Fact, join
 
@@ -101,22 +101,45 @@ class LiveBuilder(Builder):
         super().__init__(context, name)
         self.constraints = constraints
         self.intervals: dict[str, Interval] = {}
+        self.env: dict[ir.Value, Live] = {}  # source value -> its live value
 
     def attribute(self, text: Any) -> ir.Attribute:
         """An attribute from its text, or the attribute itself."""
         return super().attribute(text) if isinstance(text, str) else text
 
     def again(
-        self, operation: ir.Operation, operands: Sequence[Tensor], types: Sequence[tuple[Dims, DType]]
+        self,
+        operation: ir.Operation,
+        operands: Sequence[Tensor],
+        types: Sequence[tuple[Dims, DType]],
+        added: Attributes = (),
+        key: Any = None,
     ) -> list[Tensor]:
-        """An op of the source module on other operands; two of them with equal operands are not one."""
+        """An op of the source module on other operands, with further attributes; its regions are for scalars.
+
+        With a key, which says all that the regions do, two of them with equal operands are one.
+        """
+        if key is not None:
+            key = (operation.name, *types, attributes_of_op(operation), added, key, *map(self._uid, operands))
+            found: list[Tensor] | None = self._find(key)
+            if found is not None:
+                return found
         made = operation.clone(ip=self.insertion_point)
+        for name, attribute in added:
+            made.attributes[name] = self.attribute(attribute)
+        for inner in walk(made) if len(made.regions) and key is None else ():
+            for place, value in enumerate(inner.operands):
+                if value in self.env:  # from outside, such as a constant
+                    inner.operands[place] = self.env[value].tensor.value
         places = made.operands
         for place, x in enumerate(operands):
             places[place] = x.value
         for value, type_ in zip(made.results, types, strict=True):
             value.set_type(self.tensor_type(*type_))
-        return [Tensor(self, value, *type_) for value, type_ in zip(made.results, types, strict=True)]
+        tensors = [Tensor(self, value, *type_) for value, type_ in zip(made.results, types, strict=True)]
+        if key is not None:
+            self._frame.scopes[-1].table[key] = tensors
+        return tensors
 
     def checkpoint(self) -> Callable[[], None]:
         """A function that forgets what was remembered of tensors made since, which the caller erases."""

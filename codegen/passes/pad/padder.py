@@ -78,7 +78,6 @@ class Padder:
         explaining: whether `actions` are recorded.
         arguments: those of the padded module: the module's own, then the live sizes.
         actions: what was done where.
-        env: source value -> its live value.
         counts: the values of sizes from data, by name.
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
@@ -92,7 +91,6 @@ class Padder:
     explaining: bool = False
     arguments: list[Argument] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
-    env: dict[ir.Value, Live] = field(default_factory=dict)
     counts: dict[str, Tensor] = field(default_factory=dict)
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
@@ -104,13 +102,12 @@ class Padder:
             for op in self.source.body.operations
             if op.operation.name == "func.func"
         }
+        self.env = self.builder.env
         self._count_names = {count.name for count in self.signature.counts}
         self._local = {count.name for count in self.signature.local_counts}
         self._signed = {root.name for root in self.signature.roots if root.kind == "value"}
         self._sizes: dict[Dim, int] = {}
         self._dims: dict[Dim, Dim] = {}
-        self._written: dict[Dims, Dims] = {}
-        self._shapes: dict[Dims, tuple[int, ...]] = {}
         self._types: dict[ir.Type, tuple[tuple[int | None, ...], DType]] = {}
         self._masks: dict[tuple[Dim, int], Tensor] = {}
         self.operation: ir.Operation | None = None
@@ -131,19 +128,11 @@ class Padder:
 
     def written(self, dims: Sequence[Dim]) -> Dims:
         """Dimensions as they are written here, see `dim`."""
-        key = tuple(dims)
-        found = self._written.get(key)
-        if found is None:
-            found = self._written[key] = tuple(map(self.dim, key))
-        return found
+        return tuple(map(self.dim, dims))
 
     def static_shape(self, dims: Sequence[Dim]) -> tuple[int, ...]:
         """The static shape for live sizes."""
-        key = tuple(dims)
-        found = self._shapes.get(key)
-        if found is None:
-            found = self._shapes[key] = tuple(map(self.bound, key))
-        return found
+        return tuple(map(self.bound, dims))
 
     def _decided(self, dim: Dim) -> Dim:
         """The dimension with minima, maxima and whole parts of it replaced by what they must be."""
@@ -231,8 +220,8 @@ class Padder:
 
     def refresh(self) -> None:
         """Takes over what the constraints say of the roots' intervals."""
-        for table in (self._dims, self._sizes, self._written, self._shapes):
-            table.clear()
+        self._dims.clear()
+        self._sizes.clear()
         for name, (low, high) in self.builder.constraints.intervals.items():
             known = self.builder.intervals.get(name)
             if known is not None:
@@ -508,10 +497,7 @@ class Padder:
     # ---- ops that do not see padding --------------------------------------------------------------------------------
 
     def unpadded(self, operation: ir.Operation, operands: Sequence[Live], what: str) -> list[Live]:
-        """An op without a rule, which is fine where nothing is padded; `what` it is for the refusal.
-
-        Its regions use nothing from outside.
-        """
+        """An op without a rule, which is fine where nothing is padded; `what` it is for the refusal."""
         open_ = [x.dims[axis] for x in operands for axis in x.padded]
         if open_ or any(None in self.type_of(result)[0] for result in operation.results):
             self.refuse(f"there is no rule for {what}", *open_)

@@ -158,14 +158,7 @@ def select_and_scatter(padder: Padder, operation: ir.Operation, operands: list[L
             padder.refuse(f"windows of {window[axis]} elements move along a padded axis", x.dims[axis])
         dims[axis] = of_source[axis] = padder.equate(dims[axis], of_source[axis], "windows")
     x, source = padder.fit(x, dims), padder.fit(source, of_source)
-    scalars = [((), x.dtype)] * 2
-    (tensor,) = padder.builder.region_op(
-        operation.name,
-        [x.tensor, source.tensor, init.tensor],
-        [(x.shape, x.dtype)],
-        [(scalars, padder.scalar_region(region.blocks[0])) for region in operation.regions],
-        attributes_of_op(operation),
-    )
+    (tensor,) = padder.builder.again(operation, [x.tensor, source.tensor, init.tensor], [(x.shape, x.dtype)])
     return [padder.make(tensor, x.dims)]
 
 

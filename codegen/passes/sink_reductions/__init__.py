@@ -45,8 +45,7 @@ from ..stepwise import (
     reads,
     split,
 )
-from .region import Region, lift, masked, summed
-from .two_passes import deviations, exponentials, is_difference
+from .region import Region, deviations, exponentials, is_difference, lift, masked, summed
 
 _HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 

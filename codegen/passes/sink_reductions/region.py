@@ -2,21 +2,32 @@
 
 In: a loop and its stacks, and what is found of the ops behind it. Out: where each value has the steps, the
 reductions over them, and for values that are needed whole, why.
+
+Two reductions over the steps need more than their own op, as values that the loop carries: a sum of squared differences
+from the mean of the same values, and a sum of exponentials of differences from their greatest value. Decision to know:
+squared deviations are merged part by part (Chan, Golub and LeVeque 1979), a sum of exponentials is scaled whenever the
+greatest value so far grows (Milakov and Gimelshein 2018); both give what the two passes give where these overflow or
+meet an infinity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+import numpy as np
+
 from ...analysis.loops import Loop, Stack
-from ...ir.bindings import ir
-from ...ir.kinds import direction_of, having
+from ...dims import Dim
+from ...ir import ops
+from ...ir.bindings import ir, stablehlo
+from ...ir.kinds import direction_of, having, monoid_of
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused, needed, require
-from ...ir.values import constant, integers, owner, shape_of, static_shape, unspread
-from ..stepwise import Accumulation, Lifted, Monoid, Node
+from ...ir.values import constant, dtype_of, integers, is_constant, owner, shape_of, static_shape, unspread
+from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider
+from ..stepwise import Accumulation, Lifted, Monoid, Node, Progress
 
 
 @dataclass(frozen=True)
@@ -245,3 +256,267 @@ def _compares(op: ir.Operation, lifted: Lifted, loop: Loop) -> bool:
         return False
     along = ir.IntegerAttr(place.attributes["iota_dimension"]).value == lifted.axis
     return along and loop.sizes.at_most(loop.trip_count * lifted.width + lifted.offset, limit)
+
+
+# ---- sums of squared deviations and of exponentials --------------------------------------------------------------
+
+
+def _widened(value: ir.Value) -> ir.Value:
+    return ops.convert(value, wider(dtype_of(value)))
+
+
+def _sum(value: ir.Value, like: ir.Operation) -> ir.Value:
+    """The sum of a part, over the axes of a reduction."""
+    dimensions = integers(like, "dimensions")
+    shape = static_shape(value)
+    if all(shape[axis] == 1 for axis in dimensions):
+        kept = [size for axis, size in enumerate(shape) if axis not in dimensions]
+        return ops.reshape(value, kept)
+    return ops.reduce("stablehlo.add", value, ops.scalar(0, value), dimensions)
+
+
+def _along(value: ir.Value, part: ir.Value, op: ir.Operation) -> ir.Value:
+    """One value for each result, for every element that goes into it."""
+    reduced = integers(op, "dimensions")
+    axes = [axis for axis in range(len(static_shape(part))) if axis not in reduced]
+    return ops.broadcast_in_dim(value, static_shape(part), axes)
+
+
+@dataclass(frozen=True)
+class SquaredDeviations(Accumulation):
+    """`sum((x - mean(x))**2)`; the carries are mean, sum of squares, and whether an element was infinite or NaN.
+
+    Attributes:
+        mean: makes the mean that the two passes would take: a sum by a number.
+    """
+
+    mean: ir.Operation = field(kw_only=True)
+
+    def start(self) -> list[ir.Value]:
+        """Nothing seen."""
+        result = self.op.results[0]
+        zero = start_sum(result)
+        return [*zero, *zero, ops.filled(bool, False, static_shape(result))]
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """The part's own mean and sum of squares, merged."""
+        assert progress.before is not None
+        mean, squares, odd = self._parts(carries)
+        x = _widened(progress.part.operands(self.node)[0])
+        shape = static_shape(mean[0])
+        reduced = integers(self.op, "dimensions")
+        count = prod(static_shape(x)[axis] for axis in reduced)
+        number = ops.scalar(count, x)
+        places = ops.convert(progress.before(self.lifted), x)
+        before = stablehlo.multiply(places, ops.scalar(count // static_shape(x)[self.lifted.axis], x))
+        total = stablehlo.add(before, number)
+        own = _sum(x, self.op)
+        if count > 1:
+            own = stablehlo.divide(own, ops.broadcast_in_dim(number, shape))
+            rest = stablehlo.subtract(x, _along(own, x, self.op))
+            squares = add_to_sum(squares, _sum(stablehlo.multiply(rest, rest), self.op))
+        delta = own
+        for part in mean:
+            delta = stablehlo.subtract(delta, part)
+        share = ops.broadcast_in_dim(stablehlo.divide(number, total), shape)
+        weight = ops.broadcast_in_dim(stablehlo.divide(stablehlo.multiply(before, number), total), shape)
+        between = stablehlo.multiply(stablehlo.multiply(delta, weight), delta)  # 0, not NaN, where weight is 0
+        finite = _sum(ops.convert(stablehlo.not_(stablehlo.is_finite(x)), x), self.op)
+        seen = ops.compare("GT", finite, ops.filled(finite, 0))
+        mean = add_to_sum(mean, stablehlo.multiply(delta, share))
+        return [*mean, *add_to_sum(squares, between), stablehlo.or_(odd, seen)]
+
+    def _parts(self, carries: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value], ir.Value]:
+        """The carries of the mean, those of the sum of squares, and whether an element was infinite or NaN."""
+        *sums, odd = carries
+        return sums[: len(sums) // 2], sums[len(sums) // 2 :], odd
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """As the two passes have it: NaN where an element is infinite or NaN, infinite where the mean overflows."""
+        _, sums, odd = self._parts(carries)
+        squares = end_sum(sums, self.op.results[0])
+        total = unspread(self.mean.operands[0])  # finite where the mean is
+        lost = stablehlo.select(odd, ops.filled(squares, np.nan), ops.filled(squares, np.inf))
+        fine = stablehlo.and_(stablehlo.is_finite(total), stablehlo.not_(odd))
+        return [stablehlo.select(fine, squares, lost)]
+
+
+@dataclass(frozen=True)
+class Exponentials(Accumulation):
+    """`sum(exp(x - max(x)))`; the carries are the greatest value so far, and the sum relative to it.
+
+    Attributes:
+        guarded: 0 is subtracted where the greatest value is not finite.
+    """
+
+    guarded: bool = field(kw_only=True)
+
+    def start(self) -> list[ir.Value]:
+        """Nothing seen."""
+        result = self.op.results[0]
+        low = ops.filled(result, -np.inf)
+        return [low, *start_sum(result)]
+
+    def update(self, carries: Sequence[ir.Value], progress: Progress) -> list[ir.Value]:
+        """The sum so far is scaled to the greatest value with the part."""
+        greatest, *sums = carries
+        x = progress.part.operands(self.node)[0]
+        if prod(static_shape(x)[axis] for axis in integers(self.op, "dimensions")) == 1:
+            return self._one(greatest, sums, ops.reshape(x, static_shape(greatest)))
+        own = ops.reduce("stablehlo.maximum", x, ops.scalar(-np.inf, x), integers(self.op, "dimensions"))
+        largest = stablehlo.maximum(greatest, own)
+        base, own_base = _or_zero(largest), _or_zero(own)
+        # Relative to the part's own greatest value, so that it is itself such a sum, which an inner loop may do.
+        terms = stablehlo.exponential(stablehlo.subtract(x, _along(own_base, x, self.op)))
+        scales = [_widened(stablehlo.exponential(stablehlo.subtract(each, base))) for each in (greatest, own)]
+        sums = [stablehlo.multiply(each, scales[0]) for each in sums]
+        return [largest, *add_to_sum(sums, stablehlo.multiply(_widened(_sum(terms, self.op)), scales[1]))]
+
+    def _one(self, greatest: ir.Value, sums: Sequence[ir.Value], x: ir.Value) -> list[ir.Value]:
+        """One more element for each result, with one exponential: that of the greater of the two is 1."""
+        largest = stablehlo.maximum(greatest, x)
+        rest = _widened(stablehlo.exponential(stablehlo.negate(stablehlo.abs(stablehlo.subtract(x, greatest)))))
+        grows = ops.compare("GT", x, greatest)
+        scaled = [stablehlo.select(grows, stablehlo.multiply(each, rest), each) for each in sums]
+        summed = add_to_sum(scaled, stablehlo.select(grows, ops.filled(rest, 1), rest))
+        # Where the greatest is not finite: no term yet (-inf), or a sum that is infinite or NaN, as it is.
+        limit = [_widened(stablehlo.maximum(largest, ops.filled(largest, 0))), *sums[1:]]
+        finite = stablehlo.is_finite(largest)
+        return [largest, *(stablehlo.select(finite, each, other) for each, other in zip(summed, limit, strict=True))]
+
+    def finish(self, carries: Sequence[ir.Value]) -> list[ir.Value]:
+        """Without the guard, differences from an infinite value are NaN."""
+        greatest, *sums = carries
+        total = end_sum(sums, self.op.results[0])
+        if self.guarded:
+            return [total]
+        return [stablehlo.select(stablehlo.is_finite(greatest), total, ops.filled(total, np.nan))]
+
+
+def _or_zero(value: ir.Value) -> ir.Value:
+    """A value where it is finite, otherwise 0."""
+    return stablehlo.select(stablehlo.is_finite(value), value, ops.filled(value, 0))
+
+
+# ---- where they are found: differences between lifted values and a reduction of the loop's own ----------------------
+
+
+def is_difference(op: ir.Operation, region: Region, depends: Container[ir.Value]) -> bool:
+    """Keeps a difference, or its square or exponential, in mind; whether the op is one."""
+    lifted, differences = region.lifted, region.differences
+    if op.name == "stablehlo.subtract":
+        value, base = op.operands
+        if value not in lifted or base in lifted or base not in depends or dtype_of(value).kind != "f":
+            return False
+        found = Difference(value, unspread(base), op, "difference", (op,))
+    elif (op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1] and op.operands[0] in differences) or (
+        op.name == "chlo.square" and op.operands[0] in differences
+    ):
+        found = _further(differences[op.operands[0]], op, "square")
+    elif op.name == "stablehlo.exponential" and op.operands[0] in differences:
+        found = _further(differences[op.operands[0]], op, "exponential")
+    elif op.name == "stablehlo.select" and op.operands[1] in differences:
+        found = differences[op.operands[1]]
+        if masked(op, {op.operands[1]: lifted[found.value]}, region.loop) is None:
+            return False
+        found = replace(found, op=op, through=(*found.through, op))
+    else:
+        return False
+    differences[op.results[0]] = found
+    return True
+
+
+def _further(difference: Difference, op: ir.Operation, kind: str) -> Difference:
+    kind = kind if difference.kind == "difference" else "other"
+    return Difference(difference.value, difference.base, op, kind, (*difference.through, op))
+
+
+def _summed(op: ir.Operation, kind: str, region: Region) -> Difference | None:
+    """The differences of which an op is the sum over the steps (and perhaps other axes)."""
+    found = region.differences.get(op.operands[0]) if _reduces(op, "add") else None
+    if found is None or found.kind != kind or not is_constant(op.operands[1], 0):
+        return None
+    return found if region.lifted[found.value].axis in integers(op, "dimensions") else None
+
+
+def _reduces(op: ir.Operation | None, monoid: str) -> bool:
+    """Whether an op is the reduction of one array by this."""
+    reduces = op is not None and op.name == "stablehlo.reduce" and len(op.results) == 1
+    return op is not None and reduces and monoid_of(op.regions[0].blocks[0]) == monoid
+
+
+def _meets(found: Difference, sum_op: ir.Operation, reduced: ir.Value, monoid: str, region: Region) -> bool:
+    """Whether a value is the reduction of the same elements over the same axes, and each meets what it went into."""
+    op = owner(reduced)
+    if op is None or not _reduces(op, monoid) or region.root(op.operands[0]) != region.root(found.value):
+        return False
+    return integers(op, "dimensions") == integers(sum_op, "dimensions") and _spread_alike(found, sum_op, reduced)
+
+
+def _spread_alike(found: Difference, sum_op: ir.Operation, reduced: ir.Value) -> bool:
+    """Whether every element meets the reduction that it went into: reduced axes are put back in their places."""
+    value = found.through[0].operands[1]
+    axes = list(range(len(static_shape(value))))  # of the difference, for each of the value's; -1: none
+    while value != reduced:
+        op = owner(value)
+        form = form_of(op) if op is not None else None
+        if op is None or form is None:
+            return False
+        varying = [place for place, x in enumerate(op.operands) if constant(x) is None]
+        place = 1 if op.name == "stablehlo.select" else varying[0] if varying else 0
+        axes = [-1 if axis is None else axes[axis] for axis in form.operands[place]]
+        value = op.operands[place]
+    dimensions = integers(sum_op, "dimensions")
+    expected = [axis for axis in range(len(static_shape(found.value))) if axis not in dimensions]
+    sizes = static_shape(reduced)
+    pairs = zip(axes, expected, sizes, strict=False)
+    return len(axes) == len(expected) and all(axis == wanted or size == 1 for axis, wanted, size in pairs)
+
+
+def deviations(op: ir.Operation, region: Region) -> SquaredDeviations | None:
+    """A sum of squared differences from the mean of the same elements."""
+    found = _summed(op, "square", region)
+    mean = None if found is None else owner(found.base)
+    if found is None or mean is None or mean.name not in ("stablehlo.divide", "stablehlo.multiply"):
+        return None
+    lifted, shape = region.lifted[found.value], static_shape(found.value)
+    steps: Dim = region.loop.trip_count * lifted.width if region.loop.is_live else shape[lifted.axis]
+    count = steps * prod(shape[axis] for axis in integers(op, "dimensions") if axis != lifted.axis)
+    if mean.name == "stablehlo.divide":
+        is_share = region.loop.sizes.number(mean.operands[1]) == count
+    else:
+        number = constant(mean.operands[1])
+        is_share = number is not None and not number.ndim and bool(number) and 1 / float(number) == count
+    if not is_share or not _meets(found, op, unspread(mean.operands[0]), "add", region):
+        return None
+    return SquaredDeviations(op, _node(found, region.lifted), mean=mean, passed=found.through)
+
+
+def exponentials(op: ir.Operation, region: Region) -> Exponentials | None:
+    """A sum of exponentials of differences from the greatest of the same elements, or from 0 where it is not finite."""
+    found = _summed(op, "exponential", region)
+    if found is None:
+        return None
+    base, guarded = found.base, False
+    select = owner(base)
+    if select is not None and select.name == "stablehlo.select" and is_constant(select.operands[2], 0):
+        test = owner(select.operands[0])
+        if test is None or test.name != "stablehlo.is_finite" or test.operands[0] != select.operands[1]:
+            return None
+        base, guarded = unspread(select.operands[1]), True
+    low = owner(base)
+    if low is not None and low.name == "stablehlo.maximum":
+        bounds = [value for value in low.operands if is_constant(value, float("-inf"))]
+        base = next((unspread(value) for value in low.operands if value not in bounds), base) if bounds else base
+    start = owner(base)
+    if start is None or not _meets(found, op, base, "maximum", region):
+        return None
+    if not is_constant(start.operands[1], float("-inf")):
+        return None
+    return Exponentials(op, _node(found, region.lifted), guarded=guarded, passed=found.through)
+
+
+def _node(found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:
+    """The sum as if it were one of the elements themselves."""
+    first = found.through[0]
+    return Node(first, lifted[found.value], (lifted[found.value], None))
