@@ -311,7 +311,8 @@ def _sliced(padder: Padder, x: Live, starts: Sequence[Dim], limits: Sequence[Dim
         padder.demand(start, 0, "the start of a slice")
         padder.demand(limit, start, "the length of a slice")
         if type(stride) is not int:
-            padder.refuse(f"the stride {stride} is no constant", stride)
+            x = _strided(padder, x, axis, start, limit, stride)
+            continue
         length = padder.dim((limit - start + stride - 1) // stride)
         size = padder.bound(length)
         span = max((size - 1) * stride + 1, 0)
@@ -338,6 +339,15 @@ def _cut(padder: Padder, x: Live, starts: Tensor, lengths: Dims) -> Live:
     tensor = hlo.dynamic_slice(x.tensor, places, padder.static_shape(lengths))
     known = [x.pads[axis] if length == x.dims[axis] else None for axis, length in enumerate(lengths)]
     return padder.make(tensor, lengths, known, x.whole)
+
+
+def _strided(padder: Padder, x: Live, axis: int, start: Dim, limit: Dim, stride: Dim) -> Live:
+    """A slice whose stride is a size of the program, as a diagonal's is: by index."""
+    length = padder.dim((limit - start + stride - 1) // stride)
+    steps = hlo.multiply(hlo.iota(padder.builder, (padder.bound(length),), 0, INT64), padder.size(stride))
+    places = hlo.clamp(0, hlo.add(steps, padder.size(start)), max(x.shape[axis] - 1, 0))
+    tensor = hlo.take(x.tensor, places, axis)
+    return padder.make(tensor, put(x.dims, axis, length), put(x.pads, axis, None), x.whole)
 
 
 @pads("stablehlo.reverse")

@@ -366,14 +366,14 @@ class Padder:
             value = value.literal[()]
         target: Fact = facts.constant(value, x.dtype) if not isinstance(value, Tensor) else UNKNOWN
 
-        def serves(fact: Fact) -> bool:
-            return (fact is target and target is not UNKNOWN) or (either and fact.zero)
-
-        padded = [axis for axis in axes if x.pads[axis] is not None]
-        missing = [axis for axis in padded if not serves(x.pad(axis))]
+        missing = []
         shown = "a runtime value" if isinstance(value, Tensor) else value
-        for axis in padded:
-            self.asked(x, axis, shown if axis in missing else None)
+        for axis in axes:
+            fact = x.pads[axis]
+            if fact is not None:
+                serves = (fact is target and target is not UNKNOWN) or (either and fact.zero)
+                missing += [] if serves else [axis]
+                self.asked(x, axis, None if serves else shown)
         if not missing:
             return x
         other = value if isinstance(value, Tensor) else self.builder.constant(value, x.dtype)

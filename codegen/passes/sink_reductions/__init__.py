@@ -13,10 +13,10 @@ them stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from ...analysis.cost import MOVING
 from ...analysis.loops import Affine, Loop, Stack
@@ -139,33 +139,27 @@ def plan(region: Region, report: Report) -> list[Plan]:
             for source in region.sources(node):
                 if source in useful or source in region.stacks:
                     region.whole.setdefault(source, f"nothing is reduced in what {node.op.name} makes of it")
-    roots = _roots(region, useful)
-    groups: list[tuple[set[ir.Value], Plan]] = []
-    joined: list[tuple[frozenset[ir.Value], Any]] = [
-        (frozenset().union(*(roots[v] for v in region.sources(r.node))), r) for r in region.reductions
-    ]
-    joined += [(roots[value], value) for value in region.whole if value in roots]
-    for stacks, item in joined:
-        members = set(stacks)
-        fresh = Plan([], [item], []) if isinstance(item, Accumulation) else Plan([], [], [item])
-        apart_ = []
-        for group in groups:
-            if group[0] & members:
-                members |= group[0]
-                fresh.reductions += group[1].reductions
-                fresh.kept += group[1].kept
-            else:
-                apart_.append(group)
-        groups = [*apart_, (members, fresh)]
+    # For each lifted value the stacks that it is made from.
+    roots = {value: {value} for value in region.stacks}
+    for value, node in region.nodes.items():
+        if value in useful:
+            roots[value] = set().union(*(roots[source] for source in region.sources(node)))
+    reduced = [set().union(*(roots[v] for v in region.sources(r.node))) for r in region.reductions]
+    groups = [{value} for value in region.stacks]
+    for members in (*reduced, *(roots[value] for value in region.whole if value in roots)):
+        met = [group for group in groups if group & members]
+        groups = [*(group for group in groups if group not in met), set().union(*met)]
     plans = []
-    for members, found in groups:
-        found.stacks = [value for value in region.stacks if value in members]
-        reason = _reason(region, found)
-        for value in found.stacks:
-            if reason:
-                report.refused(region.loop.op, f"stack {region.stacks[value].carry}: {reason}")
+    for group in groups:
+        found = Plan(
+            [value for value in region.stacks if value in group],
+            [each for each, members in zip(region.reductions, reduced, strict=True) if members & group],
+            [value for value in region.whole if roots.get(value, set()) & group],
+        )
+        reason = _reason(region, found) if found.reductions or found.kept else "nothing is made of it"
+        for value in found.stacks if reason else ():
+            report.refused(region.loop.op, f"stack {region.stacks[value].carry}: {reason}")
         if not reason:
-            found.reductions.sort(key=lambda reduction: region.reductions.index(reduction))
             plans.append(found)
     return plans
 
@@ -182,15 +176,6 @@ def _useful(region: Region) -> set[ir.Value]:
             useful.add(value)
             useful.update(region.sources(node))
     return useful
-
-
-def _roots(region: Region, useful: set[ir.Value]) -> dict[ir.Value, frozenset[ir.Value]]:
-    """For each lifted value the stacks that it is made from."""
-    roots = {value: frozenset([value]) for value in region.stacks}
-    for value, node in region.nodes.items():
-        if value in useful:
-            roots[value] = frozenset().union(*(roots[source] for source in region.sources(node)))
-    return roots
 
 
 def _reason(region: Region, found: Plan) -> str:
@@ -365,7 +350,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
 
     def step(extra: list[ir.Value], known: dict[ir.Value, ir.Value], returned: list[ir.Value]) -> Sequence[ir.Value]:
         number = known[loop.body.arguments[loop.counter]] if counting else extra[-1]
-        stacks = {value: _part_of(region.stacks[value], known, costly) for value in gone}
+        stacks = {value: partial(_part_of, region.stacks[value], known, costly) for value in gone}
         places: dict[tuple[int, int], ir.Value] = {}
 
         def place(lifted: Lifted) -> ir.Value:
@@ -419,14 +404,10 @@ def _is_costly(region: Region, gone: set[ir.Value]) -> bool:
     return False
 
 
-def _part_of(stack: Stack, known: dict[ir.Value, ir.Value], barrier: bool) -> Callable[[], ir.Value]:
+def _part_of(stack: Stack, known: dict[ir.Value, ir.Value], barrier: bool) -> ir.Value:
     """What a step writes into a stack."""
-
-    def part() -> ir.Value:
-        made = ops.concatenate([known.get(write.value, write.value) for write in stack.writes], stack.axis)
-        return ops.optimization_barrier([made])[0] if barrier else made
-
-    return part
+    made = ops.concatenate([known.get(write.value, write.value) for write in stack.writes], stack.axis)
+    return ops.optimization_barrier([made])[0] if barrier else made
 
 
 def _before(region: Region, value: ir.Value) -> ir.Value:
