@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+import plugin
 import pytensor
 import pytensor.tensor as pt
 from op_cases import Case
@@ -126,6 +128,21 @@ class Runs:
             return REFUSED
         return REFUSED if b"lapack" in module else WORKS
 
+    def saved(self, path: Path) -> None:
+        """A file that loads without being allowed anything gives the same; what calls Python has none."""
+        function = hlograph.load(self.program.save(path)).compile(policy="exact", outputs="numpy")
+        self._compare(self._results(function), self.wanted, "saved")
+
+    def in_a_plugin(self) -> None:
+        """As a plain program in a PJRT plugin, with sizes below the bounds; NaN, great integers and `True` behind."""
+        signature = self.program.signature
+        sizes = dict(find_sizes(signature, [x.shape for x in self.arrays], self._values()))
+        bounds = {name: abs(size) + 3 for name, size in sizes.items()} | {count.name: 60 for count in signature.counts}
+        run = plugin.Compiled(self.program.plain(bounds=bounds)).run(self.arrays, sizes)
+        assert not run.failed
+        self._compare(run.results, self.wanted, "plugin")
+        assert not any(np.any(rest) for rest in run.beyond)
+
     def _words(self) -> list[np.ndarray[Any, Any]]:
         """The arguments, a key as its words."""
         words = [jax.random.key_data(self.arrays[0])] if self.case.draws else self.arrays[:1]
@@ -133,7 +150,7 @@ class Runs:
 
     def _values(self) -> dict[str, int]:
         roots = self.program.signature.roots
-        return {root.name: int(self.arrays[root.argument]) for root in roots if root.axis is None}
+        return {x.name: int(np.ravel(self.arrays[x.argument])[x.element or 0]) for x in roots if x.axis is None}
 
     def _evaluated(self) -> list[np.ndarray[Any, Any]]:
         if self.case.expected is not None:

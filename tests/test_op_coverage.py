@@ -1,16 +1,20 @@
-"""docs/ops.md is what `make ops` writes, and its marks hold."""
+"""docs/ops.md is what `make ops` writes, and its marks hold; one graph for each op class as a file, and in a plugin."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
+import plugin
 import pytest
-from op_cases import CASES
+from op_cases import CALLS_PYTHON, CASES
 from op_coverage import PAGE, of_this_release, written
-from op_runs import marks
+from op_runs import Runs, marks
+
+from hlograph.errors import HlographError
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,3 +41,23 @@ def test_the_marks_of_an_op_hold(name: str) -> None:
         warnings.simplefilter("ignore")
         found = marks(CASES[name])
     assert tuple(found.values()) == written(PAGE.read_text())[name], f"{found}; run `make ops`"
+
+
+SAME = [name for name, case in CASES.items() if not case.draws]
+# Decompositions without a form in StableHLO.
+NOT_PLAIN = {"Eig", "Schur", "SolveBilinearDiscreteLyapunov", "SolveSylvester", *CALLS_PYTHON}
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("name", SAME)
+def test_ops_in_files(name: str, tmp_path: Path) -> None:
+    with pytest.raises(HlographError) if name in CALLS_PYTHON else nullcontext():
+        Runs(CASES[name]).saved(tmp_path / "op.mlirbc")
+
+
+@pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)
+@pytest.mark.sampled(48)
+@pytest.mark.parametrize("name", SAME)
+def test_ops_in_a_plugin(name: str) -> None:
+    with pytest.raises(HlographError) if name in NOT_PLAIN else nullcontext():
+        Runs(CASES[name]).in_a_plugin()
