@@ -22,14 +22,16 @@ from .. import signature as signatures
 from ..errors import PassError
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline, stablehlo
+from ..ir.clone import clone
 from ..ir.kinds import having, reduction
-from ..ir.op_sheet import form_of
-from ..ir.values import call_target, defining, dtype_of, integers, shape_of, walk
+from ..ir.op_sheet import Indexing, form_of
+from ..ir.values import attributes_of, call_target, defining, dtype_of, integers, shape_of, static_shape, walk
 from .factor_loops import expand
 from .report import Report
 from .rewriting import LEGALIZE_CHLO, Rewrite, apply
 
 ABSOLUTE = "hlograph.absolute"  # marks a power of what is not negative
+INSIDE = "hlograph.inside"  # marks a scatter that drops nothing
 
 
 def run(module: ir.Module, report: Report) -> None:
@@ -56,8 +58,8 @@ def run(module: ir.Module, report: Report) -> None:
     expand(module)
     apply(module, _REWRITES, report)
     for op in walk(module):
-        if ABSOLUTE in op.attributes:
-            del op.attributes[ABSOLUTE]
+        for mark in {ABSOLUTE, INSIDE} & attributes_of(op.attributes).keys():
+            del op.attributes[mark]
         if op.name == "stablehlo.cbrt":
             raise PassError(f"for_iree: IREE has no {op.name} (at {op.location})")
         for block in (block for region in op.regions for block in region.blocks):
@@ -143,6 +145,39 @@ def sum_in_double(op: ir.Operation) -> ir.Value | None:
     return ops.convert(wide, kind)
 
 
+def scatter(op: ir.Operation) -> list[ir.Value] | None:
+    """What a scatter drops goes to rows behind its array, which are cut off: IREE writes wherever an index leads."""
+    count, numbers = len(op.results), Indexing.of(op)
+    arrays, places, updates = op.operands[:count], op.operands[count], op.operands[count + 1 :]
+    sizes, given = static_shape(arrays[0]), static_shape(updates[0])
+    if INSIDE in op.attributes or 0 in (*sizes, *given) or not numbers.mapped:
+        return None
+    window = [1] * len(sizes)
+    axes = [axis for axis in range(len(sizes)) if axis not in (*numbers.collapsed, *numbers.batching)]
+    for axis, place in zip(axes, numbers.offsets, strict=True):
+        window[axis] = given[place]
+    places = ops.convert(places, np.int64)
+    if numbers.vector == len(shape_of(places)):  # each place is a number
+        places = ops.reshape(places, (*static_shape(places), 1))
+    shape = static_shape(places)
+
+    def each(components: Sequence[int]) -> ir.Value:
+        return ops.broadcast_in_dim(ops.constant(np.array(components, np.int64)), shape, (numbers.vector,))
+
+    first = numbers.mapped[0]
+    least, greatest = ops.filled(places, 0), each([sizes[axis] - window[axis] for axis in numbers.mapped])
+    inside = stablehlo.and_(ops.compare("GE", places, least), ops.compare("LE", places, greatest))
+    inside = ops.reduce("stablehlo.and", inside, ops.constant(np.True_), [numbers.vector])
+    inside = ops.broadcast_in_dim(inside, shape, [axis for axis in range(len(shape)) if axis != numbers.vector])
+    behind = each([sizes[axis] if axis == first else 0 for axis in numbers.mapped])
+    room = [window[axis] if axis == first else 0 for axis in range(len(sizes))]
+    wide = [ops.pad(array, ops.scalar(0, array), [0] * len(sizes), room) for array in arrays]
+    places = ops.reshape(stablehlo.select(inside, places, behind), static_shape(op.operands[count]))
+    whole = [size + more for size, more in zip(sizes, room, strict=True)]
+    made = clone(op, [*wide, places, *updates], whole, **{INSIDE: ir.UnitAttr.get()})
+    return [ops.slice(result, [0] * len(sizes), sizes) for result in made.results]
+
+
 _FORMS: Mapping[str, Callable[..., Any]] = {
     "stablehlo.atan2": in_double,
     "stablehlo.cosine": in_double,
@@ -150,6 +185,7 @@ _FORMS: Mapping[str, Callable[..., Any]] = {
     "stablehlo.log_plus_one": log_plus_one,
     "stablehlo.power": power,
     "stablehlo.reduce": sum_in_double,
+    "stablehlo.scatter": scatter,
     "stablehlo.sine": in_double,
     "stablehlo.tan": in_double,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from jax import lax
 
 import hlograph
 from hlograph import errors
@@ -40,6 +41,25 @@ def test_elementwise(op: str, expected: np.ufunc, dtype: str) -> None:
     np.testing.assert_allclose(found[usual], wanted[usual], rtol=rtol)
     zeros = usual & (wanted == 0)
     assert (np.signbit(found[zeros]) == np.signbit(wanted[zeros])).all()
+
+
+@pytest.mark.parametrize("mode", ["add", "set", "max"])
+@pytest.mark.parametrize("dims", [((1, 2), ()), ((1,), (0,)), ((), (0, 1))], ids=["windows", "rows", "elements"])
+def test_no_scatter_writes_outside(mode: str, dims: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    """Places are those of the array, or of the rows behind it; the results are what they were."""
+    offsets, inserted = dims
+    numbers = lax.ScatterDimensionNumbers(offsets, inserted, inserted or (0, 1))
+    places = np.array([[1, 2], [-1, 0], [4, 3], [0, 3], [-(2**63), 0], [2**40, 1]])[:, : len(inserted) or 2]
+    shape = {2: (6, 2, 1), 1: (6, 5), 0: (6,)}[len(offsets)]
+    x, updates = np.arange(20.0).reshape(4, 5), np.arange(np.prod(shape)).reshape(shape) + 100.0
+    by = {"add": lax.scatter_add, "set": lax.scatter, "max": lax.scatter_max}[mode]
+    with jax.enable_x64(True):
+        raw = lax.GatherScatterMode.PROMISE_IN_BOUNDS  # the op alone
+        text = jax.jit(lambda *xs: by(*xs, numbers, mode=raw)).lower(x, places, updates).as_text()
+    before = hlograph.Program.parse(text)
+    after = before.run_passes(["for_iree"])
+    assert "stablehlo.pad" in after.text
+    np.testing.assert_array_equal(after.interpret(x, places, updates)[0], before.compile()(x, places, updates))
 
 
 OPEN = """func.func @main(%x: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]}) -> tensor<?xf64> {
