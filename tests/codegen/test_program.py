@@ -94,12 +94,6 @@ def test_where_nothing_can_be_saved(program, tmp_path, path, message):
         program.save(tmp_path / path)
 
 
-def test_an_old_version(program, tmp_path):
-    path = program.save(tmp_path / "old.mlirbc", target="1.0.0")
-    assert b"StableHLO_v1.0.0" in path.read_bytes()
-    assert hlograph.load(path).signature == program.signature
-
-
 def test_running_an_artifact_needs_no_graph_library(program, tmp_path):
     path = program.save(tmp_path / "model.mlir")
     np.savez(tmp_path / "in.npz", *arrays())
@@ -153,13 +147,9 @@ def test_what_is_no_program(what):
 
 
 def test_missing_file(tmp_path):
-    with pytest.raises(ArtifactNotFoundError, match="no such file"):
+    with pytest.raises(ArtifactNotFoundError, match="no such file") as found:
         hlograph.load(tmp_path / "none.mlir")
-    with pytest.raises(FileNotFoundError):
-        hlograph.load(tmp_path / "none.mlir")
-
-
-def test_a_folder_is_no_file(tmp_path):
+    assert isinstance(found.value, FileNotFoundError)
     with pytest.raises(ArtifactError, match="cannot read"):
         hlograph.load(tmp_path)
 
@@ -200,11 +190,6 @@ def test_op_counts_and_constants():
     assert program.find(constants)[0][:2] == ("tensor<100xf64>", 800)
 
 
-def test_a_splat_constant_counts_one_element():
-    program = hlograph.emit_stablehlo(pt.constant(np.full(1000, 2.0)) + pt.dscalar("s"))
-    assert max(size for _, size, _ in program.find(constants)) == 8
-
-
 # ---- passes --------------------------------------------------------------------------------------------------------
 
 
@@ -236,11 +221,6 @@ def test_bad_passes(program, spec, message):
 # ---- the reference interpreter -------------------------------------------------------------------------------------
 
 
-def test_interpret_returns_a_tuple_and_agrees(program):
-    (value,) = program.interpret(*arrays())
-    np.testing.assert_allclose(value, program.compile()(*arrays()), rtol=1e-12)
-
-
 def test_interpret_checks_arguments_and_asserts(program):
     X, b, k = arrays()
     with pytest.raises(ArgumentShapeError, match="axis 1: expected size 3, got 2"):
@@ -249,32 +229,20 @@ def test_interpret_checks_arguments_and_asserts(program):
         program.interpret(X, np.full(3, 1e7), k)
 
 
-def test_interpret_complex():
-    x, y = pt.zvector("x"), pt.dvector("y")
-    program = hlograph.emit_stablehlo(([x, y], [x * 2j, y + 1, pt.conj(x)]))
-    values = np.array([1 + 2j, -1j, 3.0]), np.arange(3.0)
-    results = program.interpret(*values)
-    np.testing.assert_array_equal(results[0], values[0] * 2j)
-    np.testing.assert_array_equal(results[1], values[1] + 1)
-    np.testing.assert_array_equal(results[2], values[0].conj())
+ENDING = {
+    "rng_bit_generator": """tensor<ui64> {
+      %x = stablehlo.constant dense<0> : tensor<2xui64>
+      %s, %0 = stablehlo.rng_bit_generator %x, algorithm = THREE_FRY
+        : (tensor<2xui64>) -> (tensor<2xui64>, tensor<ui64>)
+      return %0 : tensor<ui64> }""",
+    "partition_id": "tensor<ui32> { %0 = stablehlo.partition_id : tensor<ui32> return %0 : tensor<ui32> }",
+}
 
 
-def test_interpret_refuses_what_would_end_the_process():
-    text = """
-    func.func @main(%x: tensor<2xui64>) -> tensor<4xui64> {
-      %s, %r = stablehlo.rng_bit_generator %x, algorithm = THREE_FRY
-        : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui64>)
-      return %r : tensor<4xui64>
-    }
-    """
-    with pytest.raises(UnsupportedGraphError, match=r"stablehlo\.rng_bit_generator"):
-        hlograph.Program.parse(text).interpret(np.ones(2, np.uint64))
-
-
-def test_ops_of_several_devices_do_not_end_the_interpreter():
-    text = "func.func @main() -> tensor<ui32> { %0 = stablehlo.partition_id : tensor<ui32> return %0 : tensor<ui32> }"
-    with pytest.raises(UnsupportedGraphError, match=r"does not know stablehlo\.partition_id"):
-        hlograph.Program.parse(text).interpret()
+@pytest.mark.parametrize("op", ENDING)
+def test_interpret_refuses_what_would_end_the_process(op):
+    with pytest.raises(UnsupportedGraphError, match=rf"stablehlo\.{op}"):
+        hlograph.Program.parse(f"func.func @main() -> {ENDING[op]}").interpret()
 
 
 @pytest.mark.parametrize("kind", ["index", "shape", "branches", "overflow", "", "of a later release"])

@@ -146,3 +146,33 @@ def test_case_takes_the_last_branch_out_of_range():
     program = Program.parse(build.done(*hlo.case(index, branches)))
     for i, factor in [(0, 1.0), (1, 10.0), (2, 100.0), (7, 100.0), (-1, 100.0)]:
         np.testing.assert_array_equal(program.compile()(np.int32(i), np.ones(2)), np.full(2, factor))
+
+
+# Shapes; a product of what is transposed; its value.
+READ = {
+    "both operands": (
+        ((5, 3), (4, 5)),
+        lambda x, y: hlo.dot_general(hlo.transpose(x, (1, 0)), hlo.transpose(y, (1, 0)), contracting=([1], [0])),
+        lambda x, y: x.T @ y.T,
+    ),
+    "batch axes": (
+        ((4, 2, 3), (2, 4, 5)),
+        lambda x, y: hlo.dot_general(hlo.transpose(x, (1, 2, 0)), y, contracting=([2], [1]), batching=([0], [0])),
+        lambda x, y: np.einsum("kbi,bkj->bij", x, y),
+    ),
+    "kept: free axes are swapped": (
+        ((2, 3, 4), (4,)),
+        lambda x, y: hlo.dot_general(hlo.transpose(x, (1, 0, 2)), y, contracting=([2], [0])),
+        lambda x, y: np.einsum("ijk,k->ji", x, y),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_products_read_through_transposes(case):
+    shapes, body, expected = READ[case]
+    build = Build(*[(shape, F64) for shape in shapes])
+    program = Program.parse(build.done(body(*build.args)))
+    assert program.op_counts().get("stablehlo.transpose", 0) == case.startswith("kept")
+    values = [np.random.default_rng(0).normal(size=shape) for shape in shapes]
+    np.testing.assert_allclose(program.compile()(*values), expected(*values), rtol=1e-14)
