@@ -397,7 +397,6 @@ def _dominates(kind: str, winner: Dim, loser: Dim) -> bool:
 
 @structural
 def _is_natural(dim: Dim) -> bool:
-    """Whether the dimension is known to be never negative."""
     return DEFAULT.interval(dim)[0] >= 0
 
 
@@ -426,7 +425,6 @@ _DIVISION_STEPS = 64  # of a division of polynomials
 
 
 def _shrink(dim: Dim, factor: int) -> Dim:
-    """``dim // factor`` where the factor divides all but the constant."""
     return collect({m: c // factor for m, c in terms_of(dim)})
 
 

@@ -127,7 +127,6 @@ class LiveSizes:
         return limits is not None and self.at_most(limits[0], found) and self.at_most(found, limits[1])
 
     def _given(self, element: Element) -> Dim | None:
-        """What an element is that is not computed."""
         return next((dimension.symbol(name) for name, x in self.scalars.items() if x == element[0]), None)
 
     def _find(self, element: Element, depth: int) -> Dim | None:

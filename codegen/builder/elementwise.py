@@ -44,12 +44,10 @@ Binary = Callable[[Operand, Operand], Tensor]
 
 
 def _truth(dim: Dim) -> Dim:
-    """1 where a dimension is not 0, else 0."""
     return minimum(maximum(dim, -dim), 1)
 
 
 def _less(a: Dim, b: Dim) -> Dim:
-    """1 where a < b, else 0, as a dimension expression."""
     return minimum(maximum(b - a, 0), 1)
 
 

@@ -312,5 +312,4 @@ def tridiagonal_solve(
 
 
 def _put(x: Tensor, here: Tensor, value: Tensor, axis: int = -1) -> Tensor:
-    """`x` with other numbers where the mask is, from what lacks an axis, counted from the end."""
     return select(here, spread(value, x, axis), x)

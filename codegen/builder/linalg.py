@@ -452,12 +452,10 @@ def _orthogonal(columns: Tensor, times: float) -> Tensor:
 
 
 def _nan_unless(good: Tensor, x: Tensor) -> Tensor:
-    """`x` where a flag of its matrix holds, else NaN."""
     return select(over_batch(good, x), x, number(x, np.nan))
 
 
 def _sorted(values: Tensor, direction: str) -> Tensor:
-    """Numbers (..., n) in order."""
     return sort([values], values.ndim - 1, lambda a, b: compare(direction, a, b), key=direction)[0]
 
 

@@ -303,7 +303,6 @@ def platforms_of(lowering: Any) -> Sequence[str]:
 
 
 def _jaxlib(name: str) -> Any:
-    """A module of jaxlib's, which says nothing about its types."""
     return importlib.import_module(f"jaxlib.{name}")
 
 

@@ -87,12 +87,10 @@ def full_like(value: ir.Value, number: float | int, shape: Sequence[int] | None 
     return full(np.asarray(number).astype(dtype_of(value)), static_shape(value) if shape is None else shape)
 
 
-def filled(like: Any, number: complex, shape: Sequence[Size] | None = None, type_: ir.Type | None = None) -> ir.Value:
+def filled(like: Any, number: complex, shape: Sequence[Size] | None = None) -> ir.Value:
     """The same as a scalar that is broadcast, for what may be large or open; or of any dtype (see `tensor_type`)."""
-    if shape is None:
-        shape, type_ = sizes(like), like.type
     scalar = constant(np.array(number).astype(numpy_dtype(tensor_type(like, []).element_type)))
-    return broadcast_in_dim(scalar, shape, (), type_)
+    return broadcast_in_dim(scalar, sizes(like) if shape is None else shape)
 
 
 def iota(shape: Sequence[Size], axis: int, like: Any = np.int32) -> ir.Value:
@@ -161,11 +159,9 @@ def compute(name: str, one: Size, other: Size) -> Size:
 # ---- elements arranged -----------------------------------------------------------------------------------------
 
 
-def broadcast_in_dim(
-    value: ir.Value, shape: Sequence[Size], axes: Sequence[int] = (), type_: ir.Type | None = None
-) -> ir.Value:
-    """A broadcast that puts the value's axes at `axes`; of a type that may say less of the sizes than is known."""
-    wanted = tensor_type(value, shape) if type_ is None else ir.RankedTensorType(type_)
+def broadcast_in_dim(value: ir.Value, shape: Sequence[Size], axes: Sequence[int] = ()) -> ir.Value:
+    """A broadcast that puts the value's axes at `axes`."""
+    wanted = tensor_type(value, shape)
     if value.type == wanted and list(axes) == list(range(len(shape))):
         return value
     if wanted.has_static_shape and not is_open(value):
@@ -210,13 +206,9 @@ def pad(
     return stablehlo.pad(value, padding, integer_list(low), integer_list(high), integer_list(between))
 
 
-def concatenate(values: Sequence[ir.Value], axis: int, type_: ir.Type | None = None) -> ir.Value:
-    """A concatenate, unless there is but one value; its type may say more of the sizes than follows."""
-    if type_ is None:
-        return values[0] if len(values) == 1 else stablehlo.concatenate(list(values), axis)
-    along: dict[str, ir.Attribute] = {"dimension": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)}
-    made = ir.Operation.create("stablehlo.concatenate", results=[type_], operands=list(values), attributes=along)
-    return made.results[0]
+def concatenate(values: Sequence[ir.Value], axis: int) -> ir.Value:
+    """A concatenate, unless there is but one value."""
+    return values[0] if len(values) == 1 else stablehlo.concatenate(list(values), axis)
 
 
 def slice(
@@ -230,19 +222,11 @@ def slice(
     return stablehlo.slice(value, integer_list(starts), integer_list(limits), integer_list(steps))
 
 
-def part(value: ir.Value, starts: Sequence[Size], limits: Sequence[Size]) -> ir.Value:
-    """The elements from `starts` to `limits` of each axis."""
-    lengths = [compute("subtract", limit, start) for start, limit in zip(starts, limits, strict=True)]
-    ones = constant(np.ones(len(lengths), np.int64))
-    return stablehlo.real_dynamic_slice(tensor_type(value, lengths), value, vector(starts), vector(limits), ones)
-
-
-def part_along(value: ir.Value, axis: int, start: Size, limit: Size) -> ir.Value:
-    """The elements from `start` to `limit` of one axis."""
-    starts: list[Size] = [0] * len(shape_of(value))
-    limits = sizes(value)
-    starts[axis], limits[axis] = start, limit
-    return part(value, starts, limits)
+def first(value: ir.Value, count: Size) -> ir.Value:
+    """So many elements along the leading axis."""
+    limits = [count, *sizes(value)[1:]]
+    starts, steps = (vector([number] * len(limits)) for number in (0, 1))
+    return stablehlo.real_dynamic_slice(tensor_type(value, limits), value, starts, vector(limits), steps)
 
 
 def dynamic_slice(value: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> ir.Value:

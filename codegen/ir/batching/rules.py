@@ -277,7 +277,7 @@ def _gathered(
         name, operands = "stablehlo.dynamic_gather", [value, places, ops.vector(taken)]
     made = ir.Operation.create(name, results=[type_], operands=operands, attributes=attributes).results[0]
     # The rows that there are, of what was made of one at least.
-    return ops.part_along(made, 0, 0, batcher.size) if both and batcher.may_be_empty else made
+    return ops.first(made, batcher.size) if both and batcher.may_be_empty else made
 
 
 @rule("dynamic_slice")
@@ -309,7 +309,6 @@ def _slices(
 
 
 def _moving(whole: Sequence[int], part: Sequence[int]) -> list[int]:
-    """The axes along which a part has, or may have, more than one place."""
     return [axis for axis, (all_, some) in enumerate(zip(whole, part, strict=True)) if all_ != some or all_ == DYNAMIC]
 
 
