@@ -26,7 +26,7 @@ import functools
 import threading
 from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -36,6 +36,31 @@ from ..codegen.graph import order
 from .library import Library
 from .releases import unflatten
 from .rewrites.eigenvectors import with_slopes
+
+
+@dataclass
+class Plain:
+    """A graph of dense tensors, in the place of one with named dimensions or sparse matrices.
+
+    Attributes:
+        inputs, outputs: the graph's.
+        names: of the outputs.
+        given: for each new root the variable that it stands for.
+        axes: for roots what their axes are called, None where that is no name for a size.
+        parts: for each part of a sparse input the matrix's name, its format, which part it is, and the other size
+            where the type says it.
+        results: the same for results, by their number.
+        containers: of parts of shared variables what gives their values.
+    """
+
+    inputs: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    names: list[str | None] = field(default_factory=list)
+    given: dict[Any, Any] = field(default_factory=dict)
+    axes: dict[Any, tuple[str | None, ...]] = field(default_factory=dict)
+    parts: dict[Any, tuple[str, ...]] = field(default_factory=dict)
+    results: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    containers: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,6 @@ def read(
     as any other.
     """
     containers: dict[Any, Any] = {}
-    names: list[str | None]
     if isinstance(graph, library.function):
         inputs, outputs, containers = _compiled(library, graph, rng_inputs)
         rewrite = False
@@ -70,29 +69,22 @@ def read(
             f"cannot read a graph from {type(graph).__name__}: expected a FunctionGraph, an (inputs, outputs) pair, a "
             "compiled function, an output variable, or a list of them"
         )
-    names = [getattr(output, "name", None) for output in outputs]
+    names: list[str | None] = [getattr(output, "name", None) for output in outputs]
     twice = [x for x, count in Counter(inputs).items() if count > 1]
     if twice:
         raise GraphError(f"input {twice[0]} is listed twice")
-    named = xtensors.lower(library, inputs, outputs)
-    given = {} if named is None else named.given
-    axes = {} if named is None else named.axes
-    if named is not None:
-        inputs, outputs = named.inputs, named.outputs
-    asked = outputs
-    parts = sparse.lower(library, inputs, outputs, names, containers)
-    if parts is not None:
-        inputs, named_outputs = parts.inputs, parts.outputs
-        outputs, names = [x for x, _ in named_outputs], [name for _, name in named_outputs]
-        given, axes = {**given, **parts.given}, {**axes, **parts.axes}
-        containers.update(parts.containers)
+    asked = xtensors.lower(library, inputs, outputs)
+    plain = sparse.lower(library, asked.inputs, asked.outputs, names, containers)
+    inputs, outputs, names = plain.inputs, plain.outputs, plain.names
+    given, axes = {**asked.given, **plain.given}, {**asked.axes, **plain.axes}
+    containers.update(plain.containers)
     key = None
     if not rng_inputs:
         key, inputs, outputs = keys.assign(library, inputs, outputs)
     listed = set(inputs)
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
     shared = [v for v in unlisted if isinstance(given.get(v, v), library.shared)]
-    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], asked)
+    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], asked.outputs)
     containers.update((given.get(variable, variable), given.get(variable, variable)) for variable in shared)
     outputs, large = _large_constants(library, outputs, parameter_limit)
     containers.update(large)
@@ -105,9 +97,8 @@ def read(
     ]
     for item in described[len(inputs) + len(shared) :]:
         item.parameter = True
-    if parts is not None:
-        for item, variable in zip(described, everything, strict=True):
-            item.sparse = parts.parts.get(variable, ())
+    for item, variable in zip(described, everything, strict=True):
+        item.sparse = plain.parts.get(variable, ())
     # What all of the library's rewrites leave need not have derivatives any more.
     source = (list(everything), list(outputs)) if rewrite == "full" else None
     if rewrite:
@@ -124,7 +115,7 @@ def read(
         Transforms(library),
         rewrite,
         source,
-        {} if parts is None else parts.results,
+        plain.results,
     )
 
 

@@ -14,8 +14,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...codegen.dims import NAME, RESERVED
@@ -25,25 +24,9 @@ from ...codegen.inputs import fresh
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
 from ..rewrites.rebuilding import Rebuilding
-from ..transforms import looked_up
+from ..transforms import Plain, looked_up
 
 _DEPTH = 32  # how often what a rewrite gives is rewritten again
-
-
-@dataclass(frozen=True)
-class Lowered:
-    """A graph without xtensor ops.
-
-    Attributes:
-        inputs, outputs: the graph's; outputs are plain tensors.
-        given: for each new root the variable that it stands for.
-        axes: for each new root what its axes are called, None where that is no name for its size.
-    """
-
-    inputs: list[Any]
-    outputs: list[Any]
-    given: Mapping[Any, Any]
-    axes: Mapping[Any, tuple[str | None, ...]]
 
 
 def is_xtensor(variable: Any) -> bool:
@@ -51,18 +34,16 @@ def is_xtensor(variable: Any) -> bool:
     return type(variable.type).__name__ == "XTensorType"
 
 
-def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lowered | None:
-    """The graph without xtensor ops; None where it has none.
+def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Plain:
+    """The graph without xtensor ops, as it is where it has none.
 
     Raises:
         UnsupportedGraphError: the release of the library has no such rewrites, or an inner graph with gradients of its
             own holds xtensor ops.
     """
-    if f"{library.package}.xtensor" not in sys.modules:
-        return None
-    nodes = order(outputs, set(inputs))
+    nodes = order(outputs, set(inputs)) if f"{library.package}.xtensor" in sys.modules else []
     if not any(_belongs(x) for x in (*inputs, *outputs)) and not any(_holds(node.op) for node in nodes):
-        return None
+        return Plain(list(inputs), list(outputs))
     given: dict[Any, Any] = {}
     seeds: dict[Any, Any] = {}
     roots = dict.fromkeys([*inputs, *(x for node in nodes for x in node.inputs if x.owner is None), *outputs])
@@ -73,15 +54,11 @@ def lower(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> Lo
         asked = [_as_plain(library, x) for x in outputs]
         found = Rebuilding(_tracker(library), order(asked, set(inputs)), seeds, _DEPTH).outputs(asked)
     stands = {old: new for new, old in given.items()}
-    return Lowered(
-        [stands.get(x, x) for x in inputs],
-        found,
-        given,
-        _names(
-            [(stands[x], x.type.dims) for x in roots if x in stands and is_xtensor(x)],
-            {name for node in nodes if _of_xtensor(node.op) for name in _resized_by(node)},
-        ),
+    axes = _names(
+        [(stands[x], x.type.dims) for x in roots if x in stands and is_xtensor(x)],
+        {name for node in nodes if _of_xtensor(node.op) for name in _resized_by(node)},
     )
+    return Plain([stands.get(x, x) for x in inputs], found, given=given, axes=axes)
 
 
 def own_dims(variables: Sequence[Any]) -> dict[Any, tuple[str | None, ...]]:

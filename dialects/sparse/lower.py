@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
@@ -25,33 +24,9 @@ from ...codegen.inputs import fresh, root_base
 from ...codegen.sparse_parts import COMPRESSED, OTHER_SIZE, compressed, part_of
 from ..library import Library
 from ..releases import inner_graph, inner_graphs, with_inner_graph
-from ..transforms import looked_up
+from ..transforms import Plain, looked_up
 from .kit import MAJOR, Kit, Matrix
 from .ops import expand, of_sparse
-
-
-@dataclass
-class Lowered:
-    """A graph without sparse matrices.
-
-    Attributes:
-        inputs: the graph's.
-        outputs: the graph's, each with its name.
-        given: for each new root the variable that it stands for.
-        axes: for roots the names of their axes.
-        parts: for each part of a sparse input the matrix's name, its format, which part it is, and the other size
-            where the type says it.
-        results: the same for results, by their number.
-        containers: of parts of shared variables what gives their values.
-    """
-
-    inputs: list[Any] = field(default_factory=list)
-    outputs: list[tuple[Any, str | None]] = field(default_factory=list)
-    given: dict[Any, Any] = field(default_factory=dict)
-    axes: dict[Any, tuple[str | None, ...]] = field(default_factory=dict)
-    parts: dict[Any, tuple[str, ...]] = field(default_factory=dict)
-    results: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    containers: dict[Any, Any] = field(default_factory=dict)
 
 
 def is_sparse(variable: Any) -> bool:
@@ -65,8 +40,8 @@ def lower(
     outputs: Sequence[Any],
     names: Sequence[str | None],
     containers: Mapping[Any, Any],
-) -> Lowered | None:
-    """The graph without sparse matrices; None where it has none.
+) -> Plain:
+    """The graph without sparse matrices, as it is where it has none.
 
     Args:
         library: the graph library's classes.
@@ -77,11 +52,10 @@ def lower(
     Raises:
         UnsupportedGraphError: an op without an expansion takes a sparse matrix.
     """
-    if library.package != "pytensor" or "pytensor.sparse" not in sys.modules:  # ops of its own are PyTensor's
-        return None
-    nodes = order(outputs, set(inputs))
-    if not any(map(is_sparse, (*inputs, *outputs))) and not any(_holds(node.op) for node in nodes):
-        return None
+    known = library.package == "pytensor" and "pytensor.sparse" in sys.modules  # ops of its own are PyTensor's
+    nodes = order(outputs, set(inputs)) if known else []
+    if not known or not (any(map(is_sparse, (*inputs, *outputs))) or any(_holds(node.op) for node in nodes)):
+        return Plain(list(inputs), list(outputs), list(names))
     with looked_up(library.module):
         return _Lowering(library, inputs, containers).run(nodes, outputs, names)
 
@@ -109,14 +83,14 @@ class _Lowering:
 
     def __init__(self, library: Library, inputs: Sequence[Any], containers: Mapping[Any, Any]) -> None:
         self.library, self.kit = library, Kit(library)
-        self.found = Lowered()
+        self.found = Plain()
         self._new: dict[Any, Any] = {}
         self._listed = list(inputs)
         self._containers = containers
         self._roots: set[str] = set()
         self._names = {x.name for x in inputs if not is_sparse(x)}
 
-    def run(self, nodes: Sequence[Any], outputs: Sequence[Any], names: Sequence[str | None]) -> Lowered:
+    def run(self, nodes: Sequence[Any], outputs: Sequence[Any], names: Sequence[str | None]) -> Plain:
         """The whole graph."""
         found, kit = self.found, self.kit
         self._shorten_shapes(nodes)
@@ -131,7 +105,8 @@ class _Lowering:
         for number, (x, name) in enumerate(zip(outputs, names, strict=True)):
             y = self._read(x)
             if not isinstance(y, Matrix):
-                found.outputs.append((y, name))
+                found.outputs.append(y)
+                found.names.append(name)
                 continue
             name = name or f"out{number}"
             form = x.type.format
@@ -140,7 +115,8 @@ class _Lowering:
             values = [y.values, kit.cast(y.indices, "int32"), kit.cast(y.starts, "int32"), *sizes]
             for part, value in zip(("data", "indices", "indptr", OTHER_SIZE[form]), values, strict=True):
                 found.results[len(found.outputs)] = (name, form, part)
-                found.outputs.append((value, f"{name}_{part}"))
+                found.outputs.append(value)
+                found.names.append(f"{name}_{part}")
         return found
 
     def walk(self, nodes: Sequence[Any]) -> None:

@@ -15,7 +15,6 @@ from support import assert_same, poisoned
 
 import hlograph
 import hlograph.pytensor
-from hlograph.dialects.readers import xtensors
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError, GraphError, UnsupportedGraphError
 
 with warnings.catch_warnings():
@@ -262,9 +261,3 @@ def test_arrays_with_named_axes_are_refused_and_never_read_in_another_order(outp
     with pytest.raises(TypeError):
         function(xarray.DataArray(square, dims=("month", "city")))
     np.testing.assert_array_equal(function(square), square * 2)
-
-
-def test_a_plain_graph_is_left_as_it_is():
-    library = hlograph.dialects.library.library("pytensor")
-    x = pt.dvector("x")
-    assert xtensors.lower(library, [x], [x + 1]) is None
