@@ -150,7 +150,34 @@ class _Rows:
         return hlo.row(self._source, index if self._first == 0 else index + first)
 
 
-class _Trace:
+class _Part(ABC):
+    """What a step hands to the next one.
+
+    Attributes:
+        inits: its carries before the first step.
+        outputs: how many results of a step are for it.
+    """
+
+    inits: list[Tensor]
+    outputs = 1
+
+    def __init__(self, steps: _Steps) -> None:
+        self.steps = steps
+
+    @abstractmethod
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
+        """The inner inputs, of its carries."""
+
+    @abstractmethod
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
+        """Its carries for the next step, of a step's results."""
+
+    @abstractmethod
+    def result(self, window: Values, results: Values) -> Tensor:
+        """The outer result, of the last carries."""
+
+
+class _Trace(_Part):
     """A row for each step.
 
     Args:
@@ -161,32 +188,37 @@ class _Trace:
     """
 
     def __init__(self, steps: _Steps, length: Dim, initial: Tensor | None = None, type_: Any = None) -> None:
-        self.steps, self.length, self.initial, self.type = steps, length, initial, type_
+        super().__init__(steps)
+        self.inits, self.length, self.initial, self.type = [], length, initial, type_
         self.depth: Any = 0 if initial is None else initial.dims[0]
         self.ring = steps.is_ring(length, steps.count + self.depth)
         self._place: int | None = None
 
-    def write(self, carries: Carries, index: Tensor, value: Tensor) -> None:
+    def read(self, window: Values, index: Tensor) -> list[Tensor]:
+        """Nothing."""
+        return []
+
+    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         """Keeps the value of a step."""
-        steps, initial = self.steps, self.initial
-        if not self.ring:
-            self._place = carries.stack(value, steps.count, index)
-            return
-        index = hlo.remainder(_shifted(index, self.depth), hlo.maximum_(steps.builder.size(self.length), 1))
-        if initial is None:
-            self._place = carries.stack(value, self.length, index)
-            return
+        steps, initial, (value,) = self.steps, self.initial, values
+        if self.ring:
+            index = hlo.remainder(_shifted(index, self.depth), hlo.maximum_(steps.builder.size(self.length), 1))
+        if initial is None or not self.ring:
+            self._place = carries.stack(value, self.length if self.ring else steps.count, index)
+            return []
 
         def ring() -> Tensor:
             more = _zeros(steps.builder, value.dtype, (self.length - self.depth, *value.dims))
             return hlo.concatenate([initial, more], 0)
 
         self._place = carries.add(ring, lambda rows: hlo.with_row(rows, value, index))
+        return []
 
-    def result(self, results: Sequence[Tensor], last: tuple[Dim, Callable[[], Tensor]] | None = None) -> Tensor:
+    def result(self, window: Values, results: Values, last: tuple[Dim, Callable[[], Tensor]] | None = None) -> Tensor:
         """The rows that are kept, oldest first; those behind the last step's are zeros.
 
         Args:
+            window: nothing.
             results: of the loop.
             last: how many of the last rows are carried, and these: where no others are wanted, there is no trace.
         """
@@ -213,33 +245,6 @@ class _Trace:
                 )
             rows = _zeros(self.steps.builder, np.dtype(self.type.dtype), (0, *shape))
         return self.steps.filled(rows, self.length, self.depth)
-
-
-class _Part(ABC):
-    """What a step hands to the next one.
-
-    Attributes:
-        inits: its carries before the first step.
-        outputs: how many results of a step are for it.
-    """
-
-    inits: list[Tensor]
-    outputs = 1
-
-    def __init__(self, steps: _Steps) -> None:
-        self.steps = steps
-
-    @abstractmethod
-    def read(self, window: Values, index: Tensor) -> list[Tensor]:
-        """The inner inputs, of its carries."""
-
-    @abstractmethod
-    def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
-        """Its carries for the next step, of a step's results."""
-
-    @abstractmethod
-    def result(self, window: Values, results: Values) -> Tensor:
-        """The outer result, of the last carries."""
 
 
 class _Untraced(_Part):
@@ -273,14 +278,14 @@ class _Near(_Part):
     def write(self, window: Values, index: Tensor, values: Values, carries: Carries) -> Values:
         value = self.steps.fitting(values[0], window[0].dims, "a state")
         if self.trace is not None:
-            self.trace.write(carries, index, value)
+            self.trace.write((), index, [value], carries)
         return [*window[1:], value]
 
     def result(self, window: Values, results: Values) -> Tensor:
         def last() -> Tensor:
             return hlo.concatenate([hlo.expand_dims(x, [0]) for x in window], 0)
 
-        return last() if self.trace is None else self.trace.result(results, (self.depth, last))
+        return last() if self.trace is None else self.trace.result((), results, (self.depth, last))
 
 
 class _Sliding(_Part):
@@ -305,7 +310,7 @@ class _Sliding(_Part):
         rows = list(window)
         for tap, value in zip(self.out_taps, values, strict=True):
             rows[tap - self.low] = self.steps.fitting(value, self.buffer.dims[1:], "a row of a mit-mot buffer")
-        self.trace.write(carries, index, rows[0])
+        self.trace.write((), index, [rows[0]], carries)
         return [*rows[1:], self.source.at(index + (self.high + 1))]
 
     def result(self, window: Values, results: Values) -> Tensor:
@@ -313,7 +318,7 @@ class _Sliding(_Part):
         steps_before = hlo.slice_axis(self.buffer, 0, 0, self.low)
         left = [hlo.expand_dims(x, [0]) for x in window[:-1]]
         last = hlo.slice_axis(self.buffer, 0, count + self.high, self.buffer.dims[0] - count - self.high)
-        return hlo.concatenate([steps_before, self.trace.result(results), *left, last], 0)
+        return hlo.concatenate([steps_before, self.trace.result((), results), *left, last], 0)
 
 
 class _Whole(_Part):
@@ -419,11 +424,12 @@ class _Scan:
             for rows in (buffer.dims[0], *self._written(node.inputs[before + number])):
                 ctx.at_least(rows, depth, what)
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
-        self.untraced = [_Untraced(steps, x) for x in take(getattr(info, untraced_field(info)))]
+        untraced = [_Untraced(steps, x) for x in take(getattr(info, untraced_field(info)))]
         lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
         first = len(self.parts)
         types = [x.type for x in node.outputs[first : first + len(lengths)]]
-        self.stacks = [_Trace(steps, length, type_=x) for length, x in zip(lengths, types, strict=True)]
+        stacks = [_Trace(steps, length, type_=x) for length, x in zip(lengths, types, strict=True)]
+        self.parts += [*stacks, *untraced]
         self.constants = list(rest)
 
     def _written(self, buffer: Any) -> Iterator[Dim]:
@@ -443,22 +449,18 @@ class _Scan:
         """The node's outputs."""
         steps, builder = self.steps, self.ctx.builder
         flags = [builder.constant(True)] if steps.ends else []
-        parts = [*self.parts, *self.untraced]
-        inits = [builder.constant(0, INT64), *flags, *[x for part in parts for x in part.inits]]
+        inits = [builder.constant(0, INT64), *flags, *[x for part in self.parts for x in part.inits]]
         if isinstance(steps.count, int) and steps.count <= _FEW and not steps.ends and _sizes_follow_steps(self.node):
             last = hlo.written_out(inits, steps.count, self._step)
         else:
             last = hlo.growing_loop(inits, self._goes_on, self._step, steps.what)
         steps.done = last[0]
-        windows = self._windows(last)
-        traced = [part.result(next(windows), last) for part in self.parts]
-        untraced = [part.result(next(windows), last) for part in self.untraced]
-        return [*traced, *[stack.result(last) for stack in self.stacks], *untraced]
+        return [part.result(window, last) for part, window in zip(self.parts, self._windows(last), strict=True)]
 
     def _windows(self, carries: Sequence[Tensor]) -> Iterator[Sequence[Tensor]]:
         """The carries of one part after the other."""
         place = 2 if self.steps.ends else 1
-        for part in [*self.parts, *self.untraced]:
+        for part in self.parts:
             yield carries[place : place + len(part.inits)]
             place += len(part.inits)
 
@@ -468,24 +470,14 @@ class _Scan:
 
     def _step(self, carries: Carries) -> list[Tensor]:
         index = carries.values[0]
-        parts = [*self.parts, *self.untraced]
         windows = list(self._windows(carries.values))
-        states = [x for part, window in zip(parts, windows, strict=True) for x in part.read(window, index)]
+        states = [x for part, window in zip(self.parts, windows, strict=True) for x in part.read(window, index)]
         inner = [*[x.at(index) for x in self.sequences], *states, *self.constants]
         (graph,) = inner_graphs(self.node.op)
         found = iter(self.ctx.lower_inner(list(graph.inputs), list(graph.outputs), inner))
-        following: dict[_Part, Sequence[Tensor]] = {}
-
-        def write(part: _Part, window: Sequence[Tensor]) -> None:
-            values = [next(found) for _ in range(part.outputs)]
-            following[part] = part.write(window, index, values, carries)
-
-        for part, window in zip(self.parts, windows, strict=False):
-            write(part, window)
-        for stack in self.stacks:
-            stack.write(carries, index, next(found))
-        for part, window in zip(self.untraced, windows[len(self.parts) :], strict=True):
-            write(part, window)
-        ended = [~hlo.convert(hlo.reshape(next(found), ()), bool)] if self.steps.ends else []
+        following: list[Tensor] = []
+        for part, window in zip(self.parts, windows, strict=True):
+            following += part.write(window, index, [next(found) for _ in range(part.outputs)], carries)
+        ended = [hlo.not_(hlo.convert(hlo.reshape(next(found), ()), bool))] if self.steps.ends else []
         following_index = index + 1 if index.literal is None else self.ctx.constant(index.literal + 1)
-        return [following_index, *ended, *[x for part in parts for x in following[part]]]
+        return [following_index, *ended, *following]
