@@ -75,25 +75,19 @@ def repeat(ctx: Context, node: Any, x: Tensor, repeats: Tensor) -> Tensor:
         if isinstance(size, int):
             return hlo.take(x, ctx.constant(np.repeat(np.arange(size), repeats.literal)), axis)
     counts = hlo.convert(repeats, INT64)
-    known = repeats.sizes
-    total: Dim
-    if isinstance(known, tuple) and None not in known and (not stretched or size == 1):
-        total = 0
+    known: Any = repeats.sizes if isinstance(repeats.sizes, tuple) and None not in repeats.sizes else None
+    if known is None:
+        ctx.check(counts >= 0, "ValueError", "repeats may not contain negative values.")
+        counts = hlo.maximum_(counts, 0)  # the run must get to where the flag is read
+    if stretched:
+        counts = hlo.broadcast_in_dim(hlo.reshape(counts, ()), (size,), ())
+    total: Dim = size if stretched else 1
+    if known is None:
+        total = hlo.data_size(hlo.reduce_monoid(counts, [0], "add"), "repeat")
+    else:
         for place, count in enumerate(known):
             ctx.at_least(count, 0, f"count {place} of Repeat")
-            total = total + count
-    elif stretched and isinstance(known, tuple) and known[0] is not None:
-        ctx.at_least(known[0], 0, "the count of Repeat")
-        total = size * known[0]
-    else:
-        fits = counts >= 0
-        ctx.check(fits, "ValueError", "repeats may not contain negative values.")
-        counts = hlo.maximum_(counts, 0)  # the run must get to where the flag is read
-        if stretched:
-            counts = hlo.broadcast_in_dim(hlo.reshape(counts, ()), (size,), ())
-        total = hlo.data_size(hlo.reduce_monoid(counts, [0], "add"), "repeat")
-    if stretched and counts.dims != (size,):
-        counts = hlo.broadcast_in_dim(hlo.reshape(counts, ()), (size,), ())
+        total = total * sum(known)
     return hlo.take(x, _sources(ctx, counts, total), axis)
 
 
