@@ -7,8 +7,7 @@ rounding: `simplify.py` (`sum_of_pads`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -23,14 +22,6 @@ from .rewriting import keeps_bits
 Box = tuple[tuple[int, int], ...]
 _WRITE = "stablehlo.dynamic_update_slice"
 SERIES = 8  # so many parts are steps of one loop
-
-
-@dataclass(frozen=True)
-class Part:
-    """What is in the sum at some places: a value, and for each axis where it begins and ends."""
-
-    value: ir.Value
-    box: Box
 
 
 def joined_pads(op: ir.Operation, check: Callable[[Collection[Box], tuple[int, ...]], object]) -> ir.Value | None:
@@ -60,8 +51,8 @@ def joined_pads(op: ir.Operation, check: Callable[[Collection[Box], tuple[int, .
             "order changes rounding",
         )
     check(found, shape)
-    parts = [Part(functools.reduce(stablehlo.add, values), box) for box, values in found.items()]
-    made = _assemble(parts, 0, tuple((0, size) for size in shape), padding)
+    parts = {box: functools.reduce(stablehlo.add, values) for box, values in found.items()}
+    made = _assemble(parts, list(parts), 0, tuple((0, size) for size in shape), padding)
     if keeps_bits() and not np.signbit(padding):
         made = positive_zeros(made)
     for other in others:
@@ -104,33 +95,31 @@ def _padding(pads: Sequence[ir.Operation]) -> float | int:
     return -0.0 if found == {"-0.0"} else 0
 
 
-def _part(pad: ir.Operation) -> Part:
+def _part(pad: ir.Operation) -> tuple[Box, ir.Value]:
+    """What is in the sum at some places: for each axis where it begins and ends, and the value."""
     if pad.name == _WRITE:
-        return _written(pad)
+        box = []
+        for place, (size, limit) in enumerate(
+            zip(static_shape(pad.operands[1]), static_shape(pad.results[0]), strict=True)
+        ):
+            start = needed(known(pad.operands[2 + place]), "the place of a dynamic_update_slice is not a constant")
+            first = min(max(int(start), 0), limit - size)
+            box.append((first, first + size))
+        return tuple(box), pad.operands[1]
     require(None not in shape_of(pad.operands[0]), f"{pad.operands[0].type} has a dynamic dimension")
     low, high = integers(pad, "edge_padding_low"), integers(pad, "edge_padding_high")
     require(not any(integers(pad, "interior_padding")), "a pad has padding between its elements (interior)")
     require(min((0, *low, *high)) == 0, "a pad cuts off elements (negative padding)")
     sizes = static_shape(pad.operands[0])
-    return Part(pad.operands[0], tuple((start, start + size) for start, size in zip(low, sizes, strict=True)))
+    return tuple((start, start + size) for start, size in zip(low, sizes, strict=True)), pad.operands[0]
 
 
-def _written(op: ir.Operation) -> Part:
-    sizes, whole = static_shape(op.operands[1]), static_shape(op.results[0])
-    box = []
-    for place, (size, limit) in enumerate(zip(sizes, whole, strict=True)):
-        start = needed(known(op.operands[2 + place]), "the place of a dynamic_update_slice is not a constant")
-        first = min(max(int(start), 0), limit - size)
-        box.append((first, first + size))
-    return Part(op.operands[1], tuple(box))
-
-
-def _by_place(parts: Sequence[Part]) -> dict[Box, list[ir.Value]]:
+def _by_place(parts: Sequence[tuple[Box, ir.Value]]) -> dict[Box, list[ir.Value]]:
     """The values for each box, once the boxes are known to be disjoint; empty ones add nothing."""
     found: dict[Box, list[ir.Value]] = {}
-    for part in parts:
-        if all(start < stop for start, stop in part.box):
-            found.setdefault(part.box, []).append(part.value)
+    for box, value in parts:
+        if all(start < stop for start, stop in box):
+            found.setdefault(box, []).append(value)
     require(found, "the pads are all of empty arrays")
     check_tiling(list(found), 0)
     return found
@@ -166,32 +155,33 @@ def _overlap(one: Box, other: Box, axis: int) -> str:
     return f"the pads' supports {place(one)} and {place(other)} overlap along axis {axis} but are not the same there"
 
 
-def _assemble(parts: Sequence[Part], axis: int, whole: Box, padding: float | int) -> ir.Value:
-    """The sum, with zeros between the parts, from the axis on; axes before it are those of the parts."""
+def _assemble(
+    parts: Mapping[Box, ir.Value], boxes: Sequence[Box], axis: int, whole: Box, padding: float | int
+) -> ir.Value:
+    """The sum in boxes, with zeros between them, from the axis on; they are the same along the axes before it."""
     if axis == len(whole):
-        return parts[0].value
-    by_box = {part.box: part for part in parts}
+        return parts[boxes[0]]
     pieces: list[ir.Value] = []
     end = whole[axis][0]
-    like = parts[0].value
+    like = parts[boxes[0]]
 
     def gap(start: int, stop: int, inside: Box) -> None:
         if stop > start:
             sizes = [b - a for a, b in inside[:axis]] + [stop - start] + [b - a for a, b in whole[axis + 1 :]]
             pieces.append(full_like(like, padding, sizes))
 
-    groups = _groups([part.box for part in parts], axis)
+    groups = _groups(boxes, axis)
     gaps = {after[0][0] - before[0][1] for before, after in pairwise(groups)}
     # Of many at equal distances each has its own gap behind it: `roll_loops` finds what is the same in all.
     behind = gaps.pop() if len(gaps) == 1 and len(groups) >= SERIES else 0
     for (start, stop), group in groups:
         gap(end, start, group[0])
-        piece = _assemble([by_box[box] for box in group], axis + 1, whole, padding)
+        piece = _assemble(parts, group, axis + 1, whole, padding)
         end = stop
         if behind and stop != groups[-1][0][1]:
             none = [0] * len(whole)
             end, high = stop + behind, [behind * (place == axis) for place in range(len(whole))]
             piece = pad(piece, full_like(like, padding, ()), none, high)
         pieces.append(piece)
-    gap(end, whole[axis][1], parts[0].box)
+    gap(end, whole[axis][1], boxes[0])
     return concatenate(pieces, axis)

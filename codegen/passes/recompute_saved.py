@@ -84,12 +84,10 @@ def run(
             pair = find_pair(op, reassociate)
             if pair is None:
                 continue
-            plan = _plan(pair)
+            forward, reader = _rewrite(pair, report)
         except Refused as refusal:
             report.refused(op, str(refusal))
             continue
-        report.applied(op, result=plan.result)
-        forward, reader = emit(pair, plan)
         place = next((number for number, other in enumerate(pending) if other == reader), None)
         new = drop_dead_carries(reader)
         if place is not None:
@@ -99,8 +97,8 @@ def run(
         run_pipeline(module, "canonicalize,cse")
 
 
-def _plan(pair: Pair) -> Plan:
-    """Decides what is kept.
+def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, ir.Operation]:
+    """Decides what is kept, and rewrites two loops; the loops that now stand there, the first and the second.
 
     Raises:
         Refused: all that is saved is needed.
@@ -134,7 +132,8 @@ def _plan(pair: Pair) -> Plan:
     work = sum(values[value].again > 0 for value in choice.again)
     line += f"{gone - come} bytes less; a later loop does {work} ops again"
     twice |= {value: after for value, after in earlier.items() if value in choice.again}
-    return Plan(choice.again, {**kept, **{x: stacks[x] for x in twice.values() if x in stacks}}, fresh, twice, line)
+    report.applied(pair.forward.op, result=line)
+    return _emit(pair, choice.again, {**kept, **{x: stacks[x] for x in twice.values() if x in stacks}}, fresh, twice)
 
 
 def _values(
@@ -404,30 +403,25 @@ def _axes(op: ir.Operation) -> tuple[int, ...]:
 # Carries that are not needed any more are left for the caller to drop.
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is done.
+def _emit(
+    pair: Pair,
+    again: Set[ir.Value],
+    kept: Mapping[ir.Value, Stored],
+    added: Sequence[ir.Value],
+    earlier: Mapping[ir.Value, ir.Value],
+) -> tuple[ir.Operation, ir.Operation]:
+    """Rewrites two loops.
 
-    Attributes:
+    Args:
+        pair: the loops.
         again: values to compute again.
         kept: values that have a stack.
         added: values that get one.
         earlier: what comes into a step, and what leaves it: the first is read from the second's stack.
-        result: a line for the report.
     """
-
-    again: Set[ir.Value]
-    kept: Mapping[ir.Value, Stored]
-    added: Sequence[ir.Value]
-    earlier: Mapping[ir.Value, ir.Value]
-    result: str
-
-
-def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
-    """Rewrites two loops; the loops that now stand there, the first and the second."""
     old, type_ = pair.forward.op, _index_type(pair.forward)
-    forward = _with_stacks(pair.forward, plan.added) if plan.added else old
-    new = dict(zip(plan.added, list(forward.results)[len(old.results) :], strict=True))
+    forward = _with_stacks(pair.forward, added) if added else old
+    new = dict(zip(added, list(forward.results)[len(old.results) :], strict=True))
 
     def number(place: Affine, type_: ir.Type = type_) -> ir.Value:
         """`place` at the step of the first loop that the second loop's step corresponds to."""
@@ -439,7 +433,7 @@ def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
         """A value of the first loop's body so many steps before."""
         if value in new:
             return ops.row(new[value], number(Affine(1, -behind)))
-        stored = plan.kept[value]
+        stored = kept[value]
         row = pair.row(stored)
         axis, sizes = pair.stacks[stored.carry].axis, static_shape(stored.written)
         start = number(Affine(row.slope, row.start - behind * row.slope))
@@ -447,12 +441,12 @@ def emit(pair: Pair, plan: Plan) -> tuple[ir.Operation, ir.Operation]:
         return ops.as_type(ops.dynamic_slice(forward.results[stored.carry], starts, sizes), value.type)
 
     with ir.InsertionPoint.at_block_begin(pair.reader.body), pair.reader.op.location:
-        known = {value: read(value) for value in (*plan.kept, *plan.added)}
-        for value, after in plan.earlier.items():
+        known = {value: read(value) for value in (*kept, *added)}
+        for value, after in earlier.items():
             initial, step = pair.forward.initial(ir.BlockArgument(value).arg_number), number(Affine(1, 0))
             last = ops.as_type(read(after, 1), value.type)
             known[value] = stablehlo.select(ops.compare("EQ", step, ops.scalar(0, step)), initial, last)
-        replacements = _compute(pair, plan.again, known, number)
+        replacements = _compute(pair, again, known, number)
     for saved, value in zip(pair.saved, replacements, strict=True):
         saved.op.results[0].replace_all_uses_with(value)
         saved.op.erase()
