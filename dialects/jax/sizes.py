@@ -128,15 +128,26 @@ def _methods(kind: type) -> dict[str, Callable[..., Any]]:
             return format(as_text(self), spec)
         return format(self.scope.fix(self, frame, go_on=True), spec)
 
-    def refused(message: str) -> Callable[[Any], Any]:
-        def refuse(self: Any) -> Any:
+    def refused(message: str) -> Callable[..., Any]:
+        def refuse(self: Any, *others: Any) -> Any:
+            if others and isinstance(others[0], int | jaxs):
+                return NotImplemented
             raise TypeError(message)
 
         return refuse
 
-    def converted(name: str, convert: Callable[[int], Any], own: Callable[[Any], Any]) -> None:
-        """A conversion that fixes the size; the class's own where JAX asks."""
-        watched(name, own, lambda self, frame: own(self) if is_inside(frame) else convert(self.scope.fix(self, frame)))
+    def as_integer(name: str, own: Callable[..., Any]) -> None:
+        """A method of integers that fixes the size; `own` where JAX asks."""
+
+        def ask(self: Any, frame: FrameType, *others: Any) -> Any:
+            if is_inside(frame):
+                return own(self, *others)
+            positive = name == "abs" and (bounds_from_one(self.scope.dim(self))[0] or -1) > 0
+            if not others and (name in _SAME or positive):
+                return self
+            return getattr(self.scope.fix(self, frame), f"__{name}__")(*others)
+
+        watched(name, own, ask)
 
     def array(self: Any, frame: FrameType) -> Any:
         self.scope.limit(self.scope.dim(self), LARGEST[64 if jax.config.jax_enable_x64 else 32], frame)
@@ -145,11 +156,12 @@ def _methods(kind: type) -> dict[str, Callable[..., Any]]:
     watched("bool", lambda self: True, is_true)
     for name in ("format", "str", "repr"):
         watched(name, lambda self, spec="": format(as_text(self), spec), shown)
-    converted("hash", hash, jaxs.__hash__)
-    converted("int", int, jaxs.__int__)
-    converted("index", int, refused(f"{kind.__name__!r} object cannot be interpreted as an integer"))
-    no_float = f"float() argument must be a string or a real number, not {kind.__name__!r}"
-    converted("float", float, refused(no_float))
+    as_integer("hash", jaxs.__hash__)
+    as_integer("int", jaxs.__int__)
+    as_integer("index", refused(f"{kind.__name__!r} object cannot be interpreted as an integer"))
+    as_integer("float", refused(f"float() argument must be a string or a real number, not {kind.__name__!r}"))
+    for name in _INTEGERS_ONLY:
+        as_integer(name, refused(f"bad operand type: {kind.__name__!r}"))
     watched("jax_array", as_array, array)
 
     # ---- arithmetic, and what else integers have
@@ -180,24 +192,6 @@ def _methods(kind: type) -> dict[str, Callable[..., Any]]:
 
         return calculate
 
-    def as_integer(name: str) -> None:
-        """A method that integers have and JAX's sizes have not: it fixes the sizes."""
-
-        def refuse(self: Any, *others: Any) -> Any:
-            if others and name != "round":
-                return NotImplemented
-            raise TypeError(f"bad operand type: {kind.__name__!r}")
-
-        def ask(self: Any, frame: FrameType, *others: Any) -> Any:
-            if is_inside(frame):
-                return refuse(self, *others)
-            dim = self.scope.dim(self)
-            if not others and (name in _SAME or (name == "abs" and (bounds_from_one(dim)[0] or -1) > 0)):
-                return self
-            return self.scope.fix_all(dimension.roots(dim), frame)
-
-        watched(name, refuse, ask)
-
     def __getattr__(self: Any, name: str) -> Any:
         """Other attributes of integers; NumPy's functions look for themselves among an object's attributes, too."""
         if not name.startswith("_") and (hasattr(int, name) or isinstance(getattr(np, name, None), np.ufunc)):
@@ -212,8 +206,6 @@ def _methods(kind: type) -> dict[str, Callable[..., Any]]:
         for prefix in ("", "r"):
             own = getattr(kind, f"__{prefix}{name}__")
             watched(prefix + name, own, calculated(sign, own, prefix == "r"))
-    for name in _INTEGERS_ONLY:
-        as_integer(name)
     return {**methods, "__getattr__": __getattr__}
 
 

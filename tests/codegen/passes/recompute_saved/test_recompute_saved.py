@@ -160,77 +160,77 @@ def test_an_exponential_costs_less_than_a_stack_that_leaves_the_cache(rows: int,
     assert len(stacks(with_less_saved(lowered(jax.grad(loss), h))[1], steps)) == most
 
 
-@pytest.mark.parametrize(
-    "scan", [{"reverse": True}, {"unroll": 5}, {"unroll": 2}, {"reverse": True, "unroll": 2}], ids=str
-)
-@pytest.mark.parametrize("name", ["rnn", "gru"])
-def test_other_scans(name: str, scan: dict[str, Any]):
-    p = arrays_of()
-    check(lowered(training(CELLS[name][0], **scan), p), *jax.tree.leaves(p))
+def scans_in_scans(p: Any) -> Any:
+    """The loops of one step of another loop."""
+
+    def outer(total: Any, x: Any) -> Any:
+        ys = lax.scan(lambda h, _: (jnp.sin(h) * x,) * 2, p["h"], None, length=4)[1]
+        value, gradient = jax.value_and_grad(
+            lambda h: jnp.sum(lax.scan(lambda h, _: (jnp.cos(h) * x + h,) * 2, h, None, length=STEPS)[1] ** 2)
+        )(ys[-1])
+        return total + value + gradient.sum(), ys
+
+    total, ys = lax.scan(outer, 0.0, p["xs"])
+    return total + jnp.sum(ys**2)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2])
-def test_few_steps(steps: int):
-    p = arrays_of(steps=steps)
-    check(lowered(training(gru), p), *jax.tree.leaves(p))
+def numbered(p: Any) -> Any:
+    """What is computed from the step's number is computed again from the later loop's counter."""
+
+    def body(h: Any, i: Any) -> Any:
+        scaled = jnp.sin(h) * (i + 1.0) / jnp.where(i < 2, 2.0, 3.0)
+        return scaled, scaled * i
+
+    return jnp.sum(lax.scan(body, p["h"], jnp.arange(STEPS))[1] * p["data"])
 
 
-def test_special_values():
-    """NaN and infinities go where they went."""
+def dropout(p: Any) -> Any:
+    def body(h: Any, key: Any) -> Any:
+        keep = jax.random.bernoulli(key, 0.7, h.shape)
+        h = jnp.where(keep, jnp.maximum(h @ p["u"][:, :COLUMNS], 0), 0.1 * h)
+        return h, h
+
+    keys = jax.random.split(jax.random.wrap_key_data(p["b"][:2].astype(jnp.uint32)), STEPS)
+    return jnp.mean((lax.scan(body, p["h"], keys)[1] - p["data"]) ** 2)
+
+
+def second_derivatives(p: Any) -> Any:
+    gradient = jax.grad(lambda h: training(gru)({**p, "h": h})[0])
+    return jax.jvp(gradient, (p["h"],), (p["h"],))
+
+
+def special() -> dict[str, np.ndarray]:
+    """NaN and infinities."""
     p = arrays_of("float32")
     p["xs"][1, 0, 0], p["xs"][2, 1, 1], p["data"][0, 0, 1], p["h"][1, 2] = np.nan, np.inf, -np.inf, np.inf
-    for cell in (sine, gru):
-        check(lowered(training(cell), p), *jax.tree.leaves(p))
+    return p
 
 
-def test_scans_in_scans():
-    """The loops of one step of another loop."""
-    p = arrays_of()
-
-    def loss(p: Any) -> Any:
-        def outer(total: Any, x: Any) -> Any:
-            ys = lax.scan(lambda h, _: (jnp.sin(h) * x,) * 2, p["h"], None, length=4)[1]
-            value, gradient = jax.value_and_grad(
-                lambda h: jnp.sum(lax.scan(lambda h, _: (jnp.cos(h) * x + h,) * 2, h, None, length=STEPS)[1] ** 2)
-            )(ys[-1])
-            return total + value + gradient.sum(), ys
-
-        total, ys = lax.scan(outer, 0.0, p["xs"])
-        return total + jnp.sum(ys**2)
-
-    check(lowered(loss, p), *jax.tree.leaves(p))
-    check(lowered(jax.grad(loss), p), *jax.tree.leaves(p))
-
-
-def test_the_number_of_the_step():
-    """What is computed from the step's number is computed again from the later loop's counter."""
-    p = arrays_of()
-
-    def loss(p: Any) -> Any:
-        def body(h: Any, i: Any) -> Any:
-            scaled = jnp.sin(h) * (i + 1.0) / jnp.where(i < 2, 2.0, 3.0)
-            return scaled, scaled * i
-
-        return jnp.sum(lax.scan(body, p["h"], jnp.arange(STEPS))[1] * p["data"])
-
-    _, report = check(lowered(jax.value_and_grad(loss), p), *jax.tree.leaves(p))
-    assert report.rewritten
+UNROLLED: list[dict[str, Any]] = [
+    {"reverse": True},
+    {"unroll": 5},
+    {"unroll": 2},
+    {"reverse": True, "unroll": 2},
+]
+# Functions of the arrays, and the arrays: numbers stay, whether or not something is saved less.
+OTHERS: dict[str, tuple[Callable[..., Any], dict[str, np.ndarray]]] = {
+    **{f"{cell.__name__}, {how}": (training(cell, **how), arrays_of()) for cell in (rnn, gru) for how in UNROLLED},
+    **{f"{steps} steps": (training(gru), arrays_of(steps=steps)) for steps in (0, 1, 2)},
+    **{f"special values, {cell.__name__}": (training(cell), special()) for cell in (sine, gru)},
+    "scans in scans": (scans_in_scans, arrays_of()),
+    "gradient of scans in scans": (jax.grad(scans_in_scans), arrays_of()),
+    "the number of the step": (jax.value_and_grad(numbered), arrays_of()),
+    "masks and dropout": (jax.value_and_grad(dropout), arrays_of()),
+    "derivatives of derivatives": (second_derivatives, arrays_of(steps=3)),
+    "rematerialized": (training(jax.checkpoint(gru)), arrays_of()),
+}
 
 
-def test_masks_and_dropout():
-    p = arrays_of()
-
-    def loss(p: Any, key: Any) -> Any:
-        def body(h: Any, key: Any) -> Any:
-            keep = jax.random.bernoulli(key, 0.7, h.shape)
-            h = jnp.where(keep, jnp.maximum(h @ p["u"][:, :COLUMNS], 0), 0.1 * h)
-            return h, h
-
-        keys = jax.random.split(key, STEPS)
-        return jnp.mean((lax.scan(body, p["h"], keys)[1] - p["data"]) ** 2)
-
-    key = np.array([3, 5], np.uint32)
-    check(lowered(jax.value_and_grad(loss), p, key), *jax.tree.leaves(p), key, pjrt=True)
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_loops(name: str):
+    function, p = OTHERS[name]
+    _, report = check(lowered(function, p), *jax.tree.leaves(p), pjrt=name == "masks and dropout")
+    assert report.rewritten or name != "the number of the step"
 
 
 def test_two_later_loops():
@@ -243,22 +243,6 @@ def test_two_later_loops():
 
     _, report = check(lowered(both, p["h"], p["data"], p["xs"]), p["h"], p["data"], p["xs"])
     assert "also used in another way than row by row in one later loop" in report.text
-
-
-def test_derivatives_of_derivatives():
-    p = arrays_of("float64", steps=3)
-    function = jax.jit(jax.jvp, static_argnums=0)
-    gradient = jax.grad(lambda h, p: training(gru)({**p, "h": h})[0])
-
-    def second(p: Any) -> Any:
-        return function(lambda h: gradient(h, p), (p["h"],), (p["h"],))
-
-    check(lowered(second, p), *jax.tree.leaves(p))
-
-
-def test_rematerialized():
-    p = arrays_of()
-    check(lowered(training(jax.checkpoint(gru)), p), *jax.tree.leaves(p))
 
 
 TWO_LOOPS = """
