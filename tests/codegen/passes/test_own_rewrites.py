@@ -86,29 +86,6 @@ def test_a_pytensor_graph(example):
     assert "stablehlo.dot_general" in explained(program, "sum_of_product")[0].text
 
 
-REFUSALS = {
-    "log_of_squares": [
-        (lambda x: jax.numpy.log(jax.numpy.sum(x)), "the logarithm is not of a product"),
-        (lambda x: jax.numpy.log(jax.numpy.prod(x * (x + 1))), "the factors are not squares"),
-        (lambda x: jax.numpy.log(jax.numpy.prod(x)), "an operand is an argument"),
-    ],
-    "sum_of_product": [
-        (lambda x: (lambda p: (p.sum(), p))(x * (x + 1)), "the product itself is used elsewhere too"),
-        (lambda x: jax.numpy.sum(x + 1), "an operand is the result of stablehlo.add, not of stablehlo.multiply"),
-        (lambda x: (x.astype("int32") * 2).sum(), "the factors are not real numbers"),
-    ],
-}
-
-
-@pytest.mark.parametrize(("name", "place"), [(name, i) for name, cases in REFUSALS.items() for i in range(len(cases))])
-def test_refusals(example, name, place):
-    function, reason = REFUSALS[name][place]
-    before = lowered(function, np.ones(4, np.float32))
-    after, text = explained(before, name)
-    assert reason in text
-    assert after.text == before.text
-
-
 def test_the_text_of_the_docs(example):
     """What docs/passes.md shows can be pasted: the imports, and the two rewrites that are shown whole."""
     text = (FILE.parents[1] / "docs" / "passes.md").read_text()

@@ -10,7 +10,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-import scipy.stats
 from jax import random
 from pytensor.tensor.random import basic
 from support import NIGHTLY, assert_same
@@ -77,20 +76,3 @@ def test_too_few_items(program):
         function(KEY, 2, 3, x, m, CHANCES)
     with pytest.raises(ValueError, match="fewer items have a chance"):
         function(KEY, 9, 3, x, m, np.array([0.5, 0, 0, 0, 0, 0, 0.5]))
-
-
-def test_every_order_is_as_likely():
-    """Of four items, by a chi-square test; the first two of them by their chances, without replacement."""
-    n, chances = pt.lscalar("n"), np.array([0.1, 0.2, 0.3, 0.4])
-    draws = [rv("permutation", n, size=(4800,)), rv("choice", 4, size=(2,), replace=False, p=chances)]
-    program = hlograph.emit_stablehlo(([n], draws))
-    orders, _ = program.compile(policy="exact")(KEY, 4)
-    codes = np.asarray(orders) @ np.array([64, 16, 4, 1])
-    assert scipy.stats.chisquare(np.unique(codes, return_counts=True)[1]).pvalue > 1e-3
-    assert len(np.unique(codes)) == 24
-    keys = jax.random.key_data(jax.random.split(jax.random.key(1), 4000))
-    many = jax.vmap(hlograph.emit_stablehlo(([], draws[1])).compile())(keys)
-    pairs, counts = np.unique(np.asarray(many), axis=0, return_counts=True)
-    wanted = [chances[a] * chances[b] / (1 - chances[a]) for a, b in pairs]
-    assert len(pairs) == 12
-    assert scipy.stats.chisquare(counts, np.array(wanted) * 4000).pvalue > 1e-3

@@ -10,9 +10,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
 from pytensor.graph.replace import vectorize_graph
-from pytensor.raise_op import Assert
 from support import REWRITES, assert_same, reference, rewritten
 
 import hlograph
@@ -253,17 +251,6 @@ def test_a_rewritten_graph_has_a_gradient_and_batches() -> None:
     np.testing.assert_allclose(slopes, [expected, expected], rtol=1e-9)
 
 
-def test_a_mode_takes_the_selection() -> None:
-    value = pt.log(1 - pt.sigmoid(X))
-    with pytensor.config.change_flags(cxx=""):
-        function = pytensor.function(
-            [X], [value, pytensor.grad(value.sum(), X)], mode=Mode("py", REWRITES.graph_rewriter())
-        )
-    values, slopes = function(np.array([-800.0, 800.0]))
-    np.testing.assert_array_equal(values, [0, -800])
-    np.testing.assert_array_equal(slopes, [0, -1])
-
-
 def test_everything_of_the_librarys_own() -> None:
     graph = pt.log(pt.sigmoid(X)) + (X + 0) * 1
     inputs, outputs = REWRITES.apply([X], [graph], "full")
@@ -275,15 +262,6 @@ def test_everything_of_the_librarys_own() -> None:
 def test_other_choices_are_refused(how: object) -> None:
     with pytest.raises(errors.GraphError, match="expected False, True, or"):
         REWRITES.apply([X], [X + 1], how)
-
-
-def test_a_check_in_what_cancels_stays() -> None:
-    x = pt.dvector("x")
-    checked = Assert("x must be positive")(x, pt.all(x > 0))
-    function = hlograph.function([x], checked / checked)
-    np.testing.assert_array_equal(function(np.array([1.0, 2.0])), [1.0, 1.0])
-    with pytest.raises(AssertionError, match="positive"):
-        function(np.array([1.0, -2.0]))
 
 
 # Names that we ask for and not every supported release has: releases that have them (from, before), and why.

@@ -247,21 +247,6 @@ def test_open_core_sizes(name):
         assert_same(program.compile(policy=policy)(KEY, *arrays), wanted, rtol=1e-13, atol=1e-14, label=policy)
 
 
-@pytest.mark.parametrize("replace", [True, False])
-def test_permutations_and_choices(replace):
-    x = np.arange(7.0) * 1.5
-    with jax.enable_x64(True):
-        order = random.permutation(subkey(count=2), x)
-        if replace:
-            chosen = x[random.randint(subkey(place=1, count=2), (4,), 0, 7, np.int64)]
-        else:
-            chosen = random.choice(subkey(place=1, count=2), x, (4,), replace=False)
-    draws = [rv("permutation", x), rv("choice", x, size=(4,), replace=replace)]
-    found = hlograph.emit_stablehlo(([], draws)).compile()(KEY)
-    for result, wanted in zip(found, (order, chosen), strict=True):
-        assert_same(result, np.asarray(wanted), rtol=0)
-
-
 CONCENTRATIONS = [1e-9, 1e-4, 0.3, 4.0, 300.0, 1e5, 1e8]
 URNS = [(5, 4, 3), (0, 7, 4), (7, 0, 4), (12, 30, 11), (30, 12, 31), (500, 3000, 900), (100_000, 40_000, 70_000)]
 URNS += [(3, 2, 5)]

@@ -96,32 +96,6 @@ def test_every_reduction_keeps_its_bits(kind, name):
         assert found.applied == {"reduce_of_broadcast": 1}
 
 
-@pytest.mark.parametrize(
-    ("shape", "to", "wide", "axes"),
-    [
-        ((), (), (4,), [0]),
-        ((), (), (4, 5), [1]),
-        ((1, 3), (0, 1), (6, 3), [0]),
-        ((1, 3), (0, 1), (6, 3), [0, 1]),
-        ((2, 3), (2, 0), (3, 4, 2), [1]),
-        ((2, 3), (2, 0), (3, 4, 2), [0, 1]),
-        ((2, 1, 3), (1, 2, 3), (5, 2, 4, 3), [0, 2]),
-        ((2, 1, 3), (1, 2, 3), (5, 2, 4, 3), [2]),
-        ((0, 3), (0, 1), (0, 3, 2), [2]),
-        ((0, 3), (0, 1), (0, 3, 2), [0, 2]),
-    ],
-)
-def test_axes(shape, to, wide, axes):
-    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
-    found = check(reduced(shape, to, wide, axes), [x], run=False)
-    assert found.applied == {"reduce_of_broadcast": 1}
-    total = check(reduced(shape, to, wide, axes, "add"), [x], exact=False, run=False)
-    assert total.applied == {"reduce_of_broadcast": 1}
-    kept = rewritten(reduced(shape, to, wide, axes, "add"), ["simplify{reassociate=false}"])
-    assert not kept.changed
-    assert "a sum of floats, which is rounded otherwise as a multiply" in kept.text
-
-
 def test_an_initial_value_that_counts():
     """The interpreter takes it in; it is no identity, so it stays."""
     text = reduced((3,), (0,), (3, 4), [1], init="1.5")

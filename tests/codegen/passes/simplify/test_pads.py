@@ -48,25 +48,6 @@ def arguments(text: str) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "total", "terms", "order"),
-    [
-        ([(0, 3), (3, 6)], 6, 0, None),
-        ([(3, 6), (0, 3)], 6, 0, None),
-        ([(1, 3), (5, 6)], 9, 0, None),
-        ([(0, 2), (2, 4), (4, 5)], 5, 1, [0, 3, 2, 1]),
-        ([(1, 4), (1, 4), (5, 7)], 8, 0, [0, 2, 1]),
-        ([(2, 2), (0, 3), (4, 5)], 6, 0, None),
-    ],
-    ids=["in order", "swapped", "gaps", "another term", "the same place twice", "an empty one"],
-)
-def test_sums_keep_every_bit(pieces, total, terms, order):
-    text = pads(pieces, total, terms, order)
-    found = check(text, arguments(text), ["simplify{reassociate=false}"])
-    assert found.applied == {"sum_of_pads": 1}
-    assert "stablehlo.pad" not in found.program.text
-
-
-@pytest.mark.parametrize(
     ("pieces", "terms"), [([(0, 2), (2, 4)], 2), ([(0, 2), (0, 2), (0, 2), (3, 4)], 0), ([(0, 2), (0, 2), (3, 4)], 1)]
 )
 def test_what_changes_the_order_of_a_sum(pieces, terms):
