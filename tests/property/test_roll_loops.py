@@ -139,7 +139,7 @@ def program(seed: int) -> tuple[hlograph.Program, list[np.ndarray]]:
 @pytest.fixture(autouse=True, scope="module")
 def small_programs_roll_up_too() -> Iterator[None]:
     """The cost rule is for programs of other sizes."""
-    limits = {"find.REPEATS": 4, "find.SAVED": 6, "cost.LOOP": 0, "cost.REDUCE": 0, "cost.SINGLE": 0}
+    limits = {"find.REPEATS": 4, "find.SAVED": 6, "plan.LOOP": 0, "plan.REDUCE": 0, "plan.SINGLE": 0}
     with pytest.MonkeyPatch.context() as patch:
         for name, number in limits.items():
             patch.setattr(f"hlograph.codegen.passes.roll_loops.{name}", number)
