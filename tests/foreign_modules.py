@@ -1,4 +1,4 @@
-"""Modules with `?` sizes as others write them: by hand, JAX's export, PyTorch/XLA, TensorFlow's XlaCallModule.
+"""Modules with `?` sizes as others write them: by hand, JAX's export, PyTorch/XLA.
 
 Each has a text, names for its sizes as `load(path, dims=...)` takes them, arguments for two sets of sizes, and what
 NumPy makes of these.
@@ -98,15 +98,6 @@ PLAIN = {
         lambda x, y: np.concatenate([x, x]) * y,
         [["2*n"]],
     ),
-    "only the last axis named": Foreign(
-        """func.func @main(%arg0: tensor<?x?xf32>) -> tensor<?x?xf32> {
-  %0 = stablehlo.tanh %arg0 : tensor<?x?xf32>
-  return %0 : tensor<?x?xf32> }""",
-        {"arg0": [..., "m"]},
-        [[(3, 4)], [(2, 5)]],
-        np.tanh,
-        [["arg0_0", "m"]],
-    ),
     "a loop": Foreign(
         """func.func @main(%arg0: tensor<?xf32>) -> tensor<?xf32> {
   %z = stablehlo.constant dense<0> : tensor<i32>
@@ -158,9 +149,6 @@ JAX = {
     ),
     "jax: flattened": Foreign(
         exported(jnp.ravel, "n, 4"), {"arg0": ["n", 4]}, [[(3, 4)], [(5, 4)]], np.ravel, [["4*n"]]
-    ),
-    "jax: without the first": Foreign(
-        exported(lambda x: x[1:], "n"), {"arg0": "n"}, [[(6,)], [(9,)]], lambda x: x[1:], [["n - 1"]]
     ),
     "jax: an inner function": Foreign(
         exported(jax.nn.relu, "n"), {"arg0": "n"}, [[(6,)], [(9,)]], lambda x: np.maximum(x, 0), [["n"]]
@@ -219,27 +207,6 @@ TORCH = {
     ),
 }
 
-TENSORFLOW = {
-    "tf: several platforms": Foreign(
-        """module @jax2tf attributes {jax.uses_shape_polymorphism = true} {
-  func.func public @main(%arg0: tensor<i32> {jax.global_constant = "_platform_index"}, %arg1: tensor<?xf32>)
-      -> tensor<?xf32> {
-    %0 = "stablehlo.case"(%arg0) ({
-      %a = stablehlo.sine %arg1 : tensor<?xf32>
-      stablehlo.return %a : tensor<?xf32>
-    }, {
-      %b = stablehlo.cosine %arg1 : tensor<?xf32>
-      stablehlo.return %b : tensor<?xf32>
-    }) : (tensor<i32>) -> tensor<?xf32>
-    return %0 : tensor<?xf32>
-  } }""",
-        {"arg1": "n"},
-        [[i32(0), (3,)], [i32(1), (5,)]],
-        lambda i, x: np.cos(x) if i else np.sin(x),
-        [["n"]],
-    ),
-}
-
 VALUES = {
     "iota of a shape": Foreign(
         """func.func @main(%arg0: tensor<2xi64>) -> tensor<?x?xi64> {
@@ -273,15 +240,6 @@ VALUES = {
         [[(2,), i64(3)], [(4,), i64(1)]],
         lambda x, r: np.broadcast_to(x, (r, len(x))),
         [["rows", "n"]],
-    ),
-    "reshaped": Foreign(
-        """func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<2xi64>) -> tensor<?x?xf32> {
-  %0 = stablehlo.dynamic_reshape %arg0, %arg1 : (tensor<?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
-  return %0 : tensor<?x?xf32> }""",
-        {"arg0": "a*b", "arg1": ["a", "b"]},
-        [[(6,), vector(3, 2)], [(4,), vector(1, 4)]],
-        lambda x, s: x.reshape(s),
-        [["a", "b"]],
     ),
     "the first k": Foreign(
         """func.func @main(%arg0: tensor<?xf32>, %arg1: tensor<1xi64>) -> tensor<?xf32> {
@@ -333,4 +291,4 @@ VALUES = {
     ),
 }
 
-MODULES: dict[str, Foreign] = {**PLAIN, **JAX, **TORCH, **TENSORFLOW, **VALUES}
+MODULES: dict[str, Foreign] = {**PLAIN, **JAX, **TORCH, **VALUES}

@@ -22,37 +22,6 @@ def test_sizes_satisfy_the_constraints():
     assert programs.choose_sizes(vectors(lambda x, y: x[9] + y[0], x=("n",), y=("m",)), (8, 4)) is None
 
 
-def test_a_size_from_data_without_a_bound_gets_one():
-    counts = pt.lvector("counts")
-    program = hlograph.emit_stablehlo(([counts], [pt.repeat(counts, counts)]))
-    (size,) = program.signature.counts
-    assert programs.choose_sizes(program, (8,))[size.name] == 8
-
-
-def test_what_scripts_emit_and_parse_is_recorded(tmp_path, monkeypatch):
-    """A lit test of a rule, which emits by another name than `hlograph.emit_stablehlo`, and one of the builder."""
-    lit = programs.REPOSITORY / "lit_tests"
-    for folder in (lit / "ops", lit / "builder", lit):
-        monkeypatch.syspath_prepend(str(folder))
-    collection = programs.Collection(tmp_path)
-    parse = hlograph.Program.parse
-    collection.run("rules", lit / "ops" / "shapes.py")
-    collection.run("builder", lit / "builder" / "functions.py")
-    assert collection.problems == []
-    assert {case.group for case in collection.cases} == {"rules", "builder"}
-    assert "Eye" in {case.name.partition(".")[0] for case in collection.cases}
-    assert hlograph.Program.parse is parse
-
-
-def test_a_script_has_no_arguments(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["programs.py", "a folder"])
-    script = tmp_path / "script.py"
-    script.write_text("import sys\nraise KeyError(len(sys.argv))")
-    collection = programs.Collection(tmp_path)
-    collection.run("examples", script)
-    assert collection.problems == ["examples: script.py failed: KeyError: 1"]
-
-
 def test_a_script_that_fails_is_a_problem(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("raise KeyError('x')")
@@ -74,11 +43,6 @@ def test_a_script_that_fails_is_a_problem(tmp_path):
 def test_differences(found, expected, text):
     assert worker.difference([np.array(found)], [np.array(expected)]).startswith(text)
     assert bool(worker.difference([np.array(found)], [np.array(expected)])) == bool(text)
-
-
-def test_an_exception_is_equal_to_the_same_exception():
-    assert worker.difference("IndexError", "IndexError") == ""
-    assert worker.difference("IndexError", [np.zeros(1)]).startswith("IndexError here")
 
 
 @pytest.mark.parametrize("policy", ["exact", "padded"])

@@ -22,16 +22,6 @@ from hlograph.errors import ArtifactError
 MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
 
 
-def test_a_written_file_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    target = tmp_path / "out.npz"
-    target.write_bytes(b"old")
-    with write_atomically(str(target)) as stream:
-        stream.write(b"new")
-        assert target.read_bytes() == b"old"
-    assert target.read_bytes() == b"new"
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "out.npz"
     target.write_bytes(b"old")
@@ -45,14 +35,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         fail_half_way()
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
-
-
-def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    plain.write_bytes(b"")
-    with write_atomically(str(tmp_path / "out.npz")) as stream:
-        stream.write(b"")
-    assert (tmp_path / "out.npz").stat().st_mode == plain.stat().st_mode
 
 
 def test_mode_and_links_stay(tmp_path: Path) -> None:
@@ -94,24 +76,6 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
         stream.write(b"content")
     reader.join(10)
     assert found == [b"content"]
-
-
-def test_writers_at_once_leave_one_content(tmp_path: Path) -> None:
-    target = tmp_path / "out"
-    contents = [bytes([65 + i]) * 50_000 for i in range(4)]
-
-    def write(content: bytes) -> None:
-        for _ in range(20):
-            with write_atomically(target) as stream:
-                stream.write(content)
-
-    threads = [threading.Thread(target=write, args=(content,)) for content in contents]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert target.read_bytes() in contents
-    assert list(tmp_path.iterdir()) == [target]
 
 
 KILLED = """

@@ -233,15 +233,6 @@ def test_nothing_of_ours_is_inside() -> None:
     assert not [line for line in body.splitlines() if "hlograph." in line and "func.func" not in line]
 
 
-def test_exact_programs_have_the_arguments_and_results_that_they_had() -> None:
-    x = pt.dvector("x")
-    plain = program([x], [x.sum()], x=("n",)).plain(sizes={"n": 5})
-    assert not plain.signature.checks
-    assert len(plain.signature.arguments) == 1
-    (found,) = plain.interpret(np.arange(5.0))
-    assert found == 10
-
-
 def test_refusals_say_what_and_what_to_do() -> None:
     x, a, k = pt.dvector("x"), pt.dmatrix("a"), pt.lscalar("k")
     emitted = program([x], [x * 2], x=("n",))
@@ -263,29 +254,3 @@ def test_refusals_say_what_and_what_to_do() -> None:
     (count,) = repeated.signature.counts
     with pytest.raises(PassError, match=f"{count.name} is computed from data and has no bound"):
         repeated.plain(bounds={"n": 3})
-
-
-@needs_plugin
-def test_a_list_of_neighbours_of_any_length() -> None:
-    """docs/without_jax.md: one file for any numbers of atoms and pairs, old pairs behind the new ones."""
-
-    def energy(positions: Any, pairs: Any) -> Any:
-        gap = positions[pairs[:, 0]] - positions[pairs[:, 1]]
-        return jnp.sum(jnp.exp(-jnp.sum(gap**2, axis=1)))
-
-    specs = jax.ShapeDtypeStruct(("atoms", 3), "float32"), jax.ShapeDtypeStruct(("k", 2), "int32")
-    emitted = hlograph.emit_stablehlo(jax.value_and_grad(energy), *specs)
-    compiled = plugin.Compiled(emitted.plain(bounds={"atoms": 6, "k": 9}))
-    rng = np.random.default_rng(0)
-    for atoms, k in ((2, 1), (6, 9), (4, 5)):
-        positions = rng.normal(size=(atoms, 3)).astype("float32")
-        pairs = rng.integers(0, atoms, (k, 2)).astype("int32")
-        run = compiled.run([positions, pairs], {"atoms": atoms, "k": k})
-        gaps = positions[pairs[:, 0]] - positions[pairs[:, 1]]
-        terms = np.exp(-(gaps**2).sum(1))
-        forces = np.zeros_like(positions)
-        np.add.at(forces, pairs[:, 0], -2 * gaps * terms[:, None])
-        np.add.at(forces, pairs[:, 1], 2 * gaps * terms[:, None])
-        assert not run.failed
-        np.testing.assert_allclose(run.results[0], terms.sum(), rtol=1e-5)
-        np.testing.assert_allclose(run.results[1], forces, rtol=1e-4, atol=1e-5)

@@ -278,14 +278,6 @@ def test_functions_without_a_body_in_trusted_text() -> None:
     assert "@g" in Program.parse(f'{outside} attributes {{hlograph.implements = "lu"}} {called}').text
 
 
-def test_a_call_of_a_function_that_calls_another_is_no_circle() -> None:
-    call = "%0 = call @{}(%x) : (tensor<3xf32>) -> tensor<3xf32> return %0 : tensor<3xf32>"
-    end = "return %x : tensor<3xf32>"
-    text = PLAIN.replace("main", "h") + PLAIN.replace("main", "g").replace(end, call.format("h"))
-    text = text.replace("func.func", "func.func private") + PLAIN.replace(end, call.format("g"))
-    assert Program.parse(text).op_counts() == {"func.call": 2}
-
-
 def test_calls_are_followed_however_many_functions_are_on_the_way() -> None:
     call = "%0 = call @{}(%x) : (tensor<3xf32>) -> tensor<3xf32> return %0 : tensor<3xf32>"
     end = "return %x : tensor<3xf32>"
