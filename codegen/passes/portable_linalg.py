@@ -5,10 +5,10 @@
 
 In: JAX's calls of LAPACK for LU, QR, eigenvalues of Hermitian matrices and singular values; `stablehlo.cholesky` of
 real matrices of more than 8 rows, and `stablehlo.triangular_solve` of these with up to 16 right-hand sides. Out:
-private functions in plain StableHLO. The last two go through the matrix four rows at a time, with products of matrices
-for the rest: XLA:CPU takes 93 ms for a Cholesky factor of 200 x 200 by its own form, and 1.1 ms by this one (complex
-ones take it half a minute to compile). Preconditions: static shapes. Rounding: that of another algorithm; signs and
-phases of vectors may be others. What has no portable form stays.
+private functions in plain StableHLO. The last two go through the matrix a column or row at a time, with products of
+matrices for the rest: XLA:CPU takes 93 ms for a Cholesky factor of 200 x 200 by its own form, and 1 ms by this one
+(complex ones take it half a minute to compile). Preconditions: static shapes. Rounding: that of another algorithm;
+signs and phases of vectors may be others. What has no portable form stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import builder as hlo
 from ..builder import Builder, Tensor
-from ..builder.matrices import adjoint, conjugate, matmul, on_diagonal, places, real_part, steps
+from ..builder.matrices import adjoint, matmul, places, steps
 from ..builder.types import INT32, DType
 from ..dims import Dim
 from ..errors import PassError
@@ -30,7 +30,6 @@ from ..ir.values import REAL_FLOATS, call_target, flag_of, numpy_dtype, walk
 from .factor_loops import solve_from_left
 from .report import Report
 
-ROWS = 4  # at a time; their own factor is written out
 PANEL, PANELS = 32, 16  # columns of a panel at least, and how many panels there are at most
 SMALLEST = 8  # matrices of so many rows and fewer are left as they are
 COLUMNS = 16  # right-hand sides, up to which a solve by blocks is faster than XLA's own
@@ -130,7 +129,7 @@ _CALLS: dict[str, _Form] = {
 }
 
 
-# ---- blocks of rows --------------------------------------------------------------------------------------------------
+# ---- columns and rows ------------------------------------------------------------------------------------------------
 
 
 def _cut(x: Tensor, starts: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
@@ -144,55 +143,8 @@ def _put(x: Tensor, block: Tensor, starts: Sequence[Tensor]) -> Tensor:
     return hlo.dynamic_update_slice(x, block, [*[zero] * (x.ndim - 2), *starts])
 
 
-def _lengthened(x: Tensor, rows: int, columns: int) -> Tensor:
-    """A matrix with that many rows and columns more, of zeros."""
-    none = [0] * (x.ndim - 2)
-    zero = x.builder.constant(np.zeros((), x.dtype))
-    return hlo.pad(x, zero, [*none, 0, 0], [*none, rows, columns])
-
-
-def _whole_blocks(a: Tensor) -> tuple[Tensor, int]:
-    """A matrix whose rows are whole blocks, with ones on the rest of the diagonal, and the number of blocks."""
-    size = int(a.dims[-1])  # type: ignore[arg-type]
-    count = -(-size // ROWS)
-    missing = count * ROWS - size
-    if not missing:
-        return a, count
-    longer = _lengthened(a, missing, missing)
-    added = hlo.and_(on_diagonal(longer), hlo.compare("GE", places(longer, -1), size))
-    return hlo.select(added, hlo.full_like(longer, 1), longer), count
-
-
-def _element(block: Tensor, i: int, j: int) -> Tensor:
-    """Element (i, j) of each matrix, as a matrix of one element."""
-    first = [0] * (block.ndim - 2)
-    return hlo.slice(block, [*first, i, j], [*block.dims[:-2], i + 1, j + 1])
-
-
-def _times(element: Tensor, x: Tensor) -> Tensor:
-    """An element of each matrix times a row or a column."""
-    return hlo.multiply(hlo.broadcast_in_dim(element, x.dims, range(x.ndim)), x)
-
-
 def _over(x: Tensor, element: Tensor) -> Tensor:
     return hlo.divide(x, hlo.broadcast_in_dim(element, x.dims, range(x.ndim)))
-
-
-def _own_factor(block: Tensor) -> list[list[Tensor]]:
-    """The elements of a small factor, row by row; one over a pivot that is not positive is NaN."""
-    factor: list[list[Tensor]] = []
-    for i in range(ROWS):
-        factor.append([])
-        for j in range(i + 1):
-            rest = _element(block, i, j)
-            for k in range(j):
-                rest = hlo.subtract(rest, hlo.multiply(factor[i][k], conjugate(factor[j][k])))
-            if i == j:
-                positive = hlo.compare("GT", real_part(rest), 0)
-                factor[i].append(hlo.sqrt(hlo.select(positive, rest, hlo.full_like(rest, np.nan))))
-            else:
-                factor[i].append(hlo.divide(rest, factor[j][j]))
-    return factor
 
 
 def _cholesky(operation: ir.Operation, a: Tensor) -> list[Tensor]:
@@ -202,72 +154,52 @@ def _cholesky(operation: ir.Operation, a: Tensor) -> list[Tensor]:
     that the last element of the diagonal tells.
     """
     lower = flag_of(operation, "lower", False)
-    rest, count = _whole_blocks(a if lower else adjoint(a))
-    left, kept = count * ROWS, int(a.dims[-1])  # type: ignore[arg-type]
+    rest = a if lower else adjoint(a)
+    rows, last, above = int(a.dims[-1]), a.ndim - 1, [0] * (a.ndim - 2)  # type: ignore[arg-type]
+    zero = a.builder.constant(np.zeros((), a.dtype))
     panels = []
-    blocks = max(PANEL // ROWS, -(-count // PANELS))  # of a panel
-    for start in range(0, count, blocks):
-        width = min(blocks, count - start) * ROWS
-        panel = _panel(hlo.slice_axis(rest, a.ndim - 1, 0, width))
-        above = [0] * (a.ndim - 2)
-        zero = a.builder.constant(np.zeros((), a.dtype))
-        panels.append(hlo.pad(panel, zero, [*above, count * ROWS - left, 0], [*above, 0, 0]))
-        left -= width
+    most = max(PANEL, -(-rows // PANELS))
+    for start in range(0, rows, most):
+        width = min(most, rows - start)
+        left = rows - start - width
+        panel = _panel(hlo.slice_axis(rest, last, 0, width))
+        panels.append(hlo.pad(panel, zero, [*above, start, 0], [*above, 0, 0]))
         if left:
-            below = hlo.slice_axis(panel, a.ndim - 2, width, left)
-            corner = hlo.slice_axes(rest, {a.ndim - 2: (width, left, 1), a.ndim - 1: (width, left, 1)})
+            below = hlo.slice_axis(panel, last - 1, width, left)
+            corner = hlo.slice_axes(rest, {last - 1: (width, left, 1), last: (width, left, 1)})
             rest = hlo.subtract(corner, matmul(below, adjoint(below)))
-    factor = hlo.slice(hlo.concatenate(panels, a.ndim - 1), [0] * a.ndim, [*a.dims[:-2], kept, kept])
-    last = _element(factor, kept - 1, kept - 1)
-    failed = hlo.broadcast_in_dim(hlo.compare("NE", last, last), factor.dims, range(a.ndim))
+    factor = hlo.concatenate(panels, last)
+    end = hlo.slice_axes(factor, {last - 1: (rows - 1, 1, 1), last: (rows - 1, 1, 1)})
+    failed = hlo.broadcast_in_dim(hlo.compare("NE", end, end), factor.dims, range(a.ndim))
     factor = hlo.select(failed, hlo.full_like(factor, np.nan), factor)
     return [factor if lower else adjoint(factor)]
 
 
 def _panel(matrix: Tensor) -> Tensor:
-    """The first columns of a factor: a block less its product with those so far, over the factor of its own rows."""
+    """The first columns of a factor: each less its product with those so far, over the root of its pivot."""
     rows, width = (int(dim) for dim in matrix.dims[-2:])  # type: ignore[arg-type]
     zero = matrix.builder.constant(0, np.int64)
 
     def body(k: Tensor, factor: Tensor) -> list[Tensor]:
-        at = hlo.multiply(k, ROWS)
-        known = matmul(factor, adjoint(_cut(factor, [at, zero], [ROWS, width])))
-        rest = hlo.subtract(_cut(matrix, [zero, at], [rows, ROWS]), known)
-        own = _own_factor(_cut(rest, [at, zero], [ROWS, ROWS]))
-        columns: list[Tensor] = []
-        for j in range(ROWS):
-            column = hlo.slice_axis(rest, rest.ndim - 1, j, 1)
-            for other, element in zip(columns, own[j], strict=False):
-                column = hlo.subtract(column, _times(conjugate(element), other))
-            columns.append(_over(column, own[j][j]))
-        found = hlo.concatenate(columns, rest.ndim - 1)
-        below = hlo.compare("GE", places(found, -2), hlo.add(places(found, -1), at))
-        return [_put(factor, hlo.select(below, found, hlo.full_like(found, 0)), [zero, at])]
+        known = matmul(factor, adjoint(_cut(factor, [k, zero], [1, width])))
+        rest = hlo.subtract(_cut(matrix, [zero, k], [rows, 1]), known)
+        pivot = _cut(rest, [k, zero], [1, 1])
+        root = hlo.sqrt(hlo.select(hlo.compare("GT", pivot, 0), pivot, hlo.full_like(pivot, np.nan)))
+        column = hlo.select(hlo.compare("GE", places(rest, -2), k), _over(rest, root), hlo.full_like(rest, 0))
+        return [_put(factor, column, [zero, k])]
 
-    return steps(width // ROWS, [hlo.full_like(matrix, 0)], body)[0]
+    return steps(width, [hlo.full_like(matrix, 0)], body)[0]
 
 
 def _substituted(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
-    """A block of unknowns at a time; those that are not known yet are zero."""
+    """A row of unknowns at a time; those that are not known yet are zero."""
     rows, columns = (int(dim) for dim in b.dims[-2:])  # type: ignore[arg-type]
-    matrix, count = _whole_blocks(a)
-    size = count * ROWS
-    right = _lengthened(b, size - rows, 0)
     zero = a.builder.constant(0, np.int64)
-    order = list(range(ROWS)) if lower else list(reversed(range(ROWS)))
 
     def body(k: Tensor, x: Tensor) -> list[Tensor]:
-        at = hlo.multiply(k if lower else hlo.subtract(a.builder.constant(count - 1, np.int64), k), ROWS)
-        known = matmul(_cut(matrix, [at, zero], [ROWS, size]), x)
-        rest = hlo.subtract(_cut(right, [at, zero], [ROWS, columns]), known)
-        own = _cut(matrix, [at, at], [ROWS, ROWS])
-        found: dict[int, Tensor] = {}
-        for i in order:
-            row = hlo.slice_axis(rest, rest.ndim - 2, i, 1)
-            for j, other in found.items():
-                row = hlo.subtract(row, _times(_element(own, i, j), other))
-            found[i] = row if unit else _over(row, _element(own, i, i))
-        return [_put(x, hlo.concatenate([found[i] for i in range(ROWS)], rest.ndim - 2), [at, zero])]
+        at = k if lower else hlo.subtract(a.builder.constant(rows - 1, np.int64), k)
+        known = matmul(_cut(a, [at, zero], [1, rows]), x)
+        row = hlo.subtract(_cut(b, [at, zero], [1, columns]), known)
+        return [_put(x, row if unit else _over(row, _cut(a, [at, at], [1, 1])), [at, zero])]
 
-    (x,) = steps(count, [hlo.full_like(right, 0)], body)
-    return hlo.slice(x, [0] * x.ndim, b.dims)
+    return steps(rows, [hlo.full_like(b, 0)], body)[0]
