@@ -27,7 +27,7 @@ class Foreign:
         dims: names of sizes.
         shapes: for each set of sizes one entry per argument: a shape, or an integer array for an argument with values.
         expected: of the arguments.
-        results: dims of the results under these names, as text; () where they are not known.
+        results: dims of the results under these names, as text; those of what has no padded form are not known.
         padded: whether it has a padded form.
     """
 
@@ -202,7 +202,6 @@ TORCH = {
         {"arg2": ["batch", 3]},
         [[(3,), (3,), (4, 3)], [(3,), (3,), (1, 3)]],
         lambda scale, offset, x: scale * (x - offset) / 2 + offset,
-        [["batch", "3"]],
         padded=False,
     ),
 }
@@ -274,6 +273,7 @@ VALUES = {
         {"arg0": [4, "n"], "arg2": ["one", "n"]},
         [[(4, 3), vector(1, 3), vector(1, 3)], [(4, 2), vector(0, 3), vector(1, 2)]],
         lambda x, i, s: x[i],
+        [["2", "n"]],
     ),
     "a computed length": Foreign(
         """func.func @main(%arg0: tensor<i32>) -> tensor<?xf32> {

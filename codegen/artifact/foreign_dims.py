@@ -24,17 +24,15 @@ import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
-from ..analysis.live_sizes import result_sizes
 from ..constraints import Constraint
 from ..dims import Dim, parse
-from ..errors import ArtifactError
+from ..errors import ArtifactError, PaddingError, PassError
 from ..inputs import fresh, unfolded
-from ..ir.bindings import run_pipeline
-from ..ir.functions import inline_calls
 from ..ir.values import main_function
 from ..program import Program
-from ..signature import Argument, Result, Signature, find_roots, known_constraints
+from ..signature import Argument, find_roots
 
+_BOUND = 100  # of each size, where only the expressions for sizes are wanted
 ForeignDims: TypeAlias = "Mapping[str | int, str | int | Sequence[str | int | None]]"
 
 
@@ -72,29 +70,26 @@ def name_sizes(program: Program, dims: ForeignDims) -> Program:
                     f"{', '.join(sorted(lost))} is nowhere the size of an axis or a value by itself, so a call cannot "
                     f"find it from {dim}",
                 )
-    signature = replace(signature, constraints=tuple(constraints))
     module = program.copy_module()
-    signatures.write(main_function(module), replace(signature, results=_results(program, signature)))
-    return program._with(module)
+    signatures.write(main_function(module), replace(signature, constraints=tuple(constraints)))
+    return _with_results(program._with(module))
 
 
-def _results(program: Program, signature: Signature) -> tuple[Result, ...]:
-    """The results with the sizes that follow from the arguments'; others keep their positional names."""
-    module = program.copy_module()
-    run_pipeline(module, "inline", name="inline")
-    inline_calls(module)
-    dims = dict(enumerate(argument.dims for argument in signature.arguments))
-    values: dict[int, tuple[Dim | None, ...]] = {
-        place: tuple(dimension.symbol(name, signed=True) for name in argument.values)
-        for place, argument in enumerate(signature.arguments)
-        if any(argument.values)
-    }
-    known = known_constraints(signature)
-    found = []
-    for result, sizes in zip(signature.results, result_sizes(main_function(module), dims, values), strict=True):
-        pairs = zip(result.dims, sizes, strict=True)
-        found.append(replace(result, dims=tuple(own if dim is None else known.canonical(dim) for own, dim in pairs)))
-    return tuple(found)
+def _with_results(named: Program) -> Program:
+    """The program with the sizes of its results that follow from the arguments', as the padding pass finds them.
+
+    Where an op has no padding rule they keep their positional names.
+    """
+    signature = named.signature
+    try:
+        padded = named.pad({root.name: _BOUND for root in signature.roots}).signature
+    except (PassError, PaddingError):
+        return named
+    pairs = zip(signature.results, padded.results, strict=True)
+    results = tuple(replace(result, dims=found.live or found.dims) for result, found in pairs)
+    module = named.copy_module()
+    signatures.write(main_function(module), replace(signature, results=results))
+    return named._with(module)
 
 
 def _misfit(program: Program, argument: Argument, why: str) -> ArtifactError:

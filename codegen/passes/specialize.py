@@ -13,7 +13,7 @@ turn out true for the given sizes are dropped when all of them do: such a module
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -22,7 +22,6 @@ import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
-from ..analysis.live_sizes import roots_of_open_sizes
 from ..builder.sizes import VALUE
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
@@ -30,11 +29,20 @@ from ..ir import dynamic_calls, ops
 from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
 from ..ir.functions import inline_calls, return_values
 from ..ir.modules import refusals
-from ..ir.values import call_target, dense_attr, element_type, main_function, symbol_of, terminator, walk
+from ..ir.values import call_target, dense_attr, element_type, main_function, owner, symbol_of, terminator, walk
 from ..signature import Argument, Count, Result, Signature
 from .report import Report
 
 _ARGUMENTS = "stablehlo-refine-arguments{{types={types}}}"
+# Of ops that are told the sizes of their results the first operand that tells them.
+_SIZES = {
+    "stablehlo.dynamic_broadcast_in_dim": 1,
+    "stablehlo.dynamic_gather": 2,
+    "stablehlo.dynamic_iota": 0,
+    "stablehlo.dynamic_pad": 2,
+    "stablehlo.dynamic_reshape": 1,
+    "stablehlo.real_dynamic_slice": 1,
+}
 _LONGEST = 16  # of vectors whose elements may be sizes without a name
 _SHAPES = "stablehlo-refine-shapes,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
 
@@ -109,23 +117,37 @@ def _names_for(module: ir.Module, signature: Signature) -> str:
     It leaves the module inlined: nothing more comes of it.
     """
     inline_calls(module)
-    values = {
-        place: tuple(dimension.symbol(f"n{place}_{element}") for element in range(argument.possible_sizes))
-        for place, argument in enumerate(signature.arguments)
-        if argument.possible_sizes <= _LONGEST and not any(argument.values)
-    }
-    used = roots_of_open_sizes(main_function(module), values)
+    block = main_function(module).regions[0].blocks[0]
+    deciding = [
+        x for op in walk(module) if _is_open(op) for x in list(op.operands)[_SIZES.get(op.name, len(op.operands)) :]
+    ]
+    arguments = _computed_from(deciding)
     names = (f"n{number}" if number else "n" for number in count())
     entries = []
-    for place, elements in values.items():
-        if used.isdisjoint(map(str, elements)):
+    for place, argument in enumerate(signature.arguments):
+        if block.arguments[place] not in arguments:
             continue
-        argument = signature.arguments[place]
-        given = ", ".join(f'"{next(names)}"' for _ in elements)
-        entries.append(f'"{argument.name}": [{given}]' if len(elements) > 1 else f'"{argument.name}": {given}')
+        if not 0 < argument.possible_sizes <= _LONGEST or any(argument.values):
+            return ""
+        given = ", ".join(f'"{next(names)}"' for _ in range(argument.possible_sizes))
+        entries.append(f'"{argument.name}": ' + (f"[{given}]" if argument.possible_sizes > 1 else given))
     if not entries:
         return ""
     return f"; its size is the value of an argument, which needs a name: load(path, dims={{{', '.join(entries)}}})"
+
+
+def _computed_from(values: Sequence[ir.Value]) -> set[ir.Value]:
+    """The arguments of blocks that values are computed from, but for the sizes of arrays."""
+    found, left, seen = set[ir.Value](), list(values), set[ir.Value]()
+    while left:
+        value = left.pop()
+        op = owner(value)
+        if op is None:
+            found.add(value)
+        elif value not in seen and op.name != "stablehlo.get_dimension_size":
+            left += op.operands
+        seen.add(value)
+    return found
 
 
 def _is_open(operation: ir.Operation) -> bool:

@@ -380,10 +380,16 @@ class FunctionCall(Callee):
         return [*self.types(shapes), *([flags_type(flags)] if flags else [])]
 
     def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        """Those of the results alone, for which the program need not be specialized; a size from data is refused."""
-        sizes = self.sizes(shapes)
+        """Those of the results alone, for which the program need not be specialized if it says their sizes.
+
+        A size from data is refused.
+        """
+        sizes, results = self.sizes(shapes), self.signature.results
+        known = all(dimension.roots(dim) <= sizes.keys() for result in results for dim in result.dims)
+        if not known and not self.signature.has_data_sizes and not _is_symbolic(shapes):
+            results = self.function.prepared(sizes).program.signature.results
         types: list[tuple[Any, Any]] = []
-        for result in self.signature.results:
+        for result in results:
             unknown = frozenset().union(*map(dimension.roots, result.dims)) - sizes.keys()
             if unknown:
                 raise UnsupportedGraphError(
