@@ -380,181 +380,18 @@ class FunctionCall(Callee):
         return [*self.types(shapes), *([flags_type(flags)] if flags else [])]
 
     def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        """Those of the results alone, of the specialized program where this one does not say them.
-
-        A size from data is refused.
-        """
+        """Those of the results alone; a size from data is refused."""
         sizes, results = self.sizes(shapes), self.signature.results
         unknown = {name for x in results for dim in x.dims for name in dimension.roots(dim)} - sizes.keys()
         if unknown and not self.signature.has_data_sizes and not _is_symbolic(shapes):
             results = self.function.prepared(sizes).program.signature.results
         elif unknown:
-            raise UnsupportedGraphError(
-                f"a result of {self.name} has a size that depends on data ({', '.join(sorted(unknown))}); inside "
-                "jax.jit or another transformation sizes must be fixed"
-            )
+            what = f"a result of {self.name} has a size that depends on data ({', '.join(sorted(unknown))})"
+            raise UnsupportedGraphError(f"{what}; inside jax.jit or another transformation sizes must be fixed")
         return [
             (tuple(evaluate(dim, sizes) for dim in x.dims), narrowed(x.dtype) if self.narrow else x.dtype)
             for x in results
         ]
-
-    def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
-        """The checks whose flags are the last result."""
-        return ()
-
-    def is_for_jax(self, traced: bool) -> bool:
-        """Whether JAX itself makes better derivatives of `inline`, for operands that are traced or not."""
-        return False
-
-    def gradient(self, active: tuple[int, ...]) -> Derivative | None:
-        """With gradients by the active operands of its only result that is no integer; None where it is no number."""
-        return None
-
-    def pushforward(self, active: tuple[int, ...]) -> Derivative | None:
-        """From operands and tangents of the active ones to tangents of results; None when no result depends on them."""
-        raise DerivativeError(f"{self.name} has no derivative: it is a module without its graph")
-
-    def transpose(self, linear: tuple[int, ...], seeded: tuple[int, ...]) -> Derivative | None:
-        """From the other operands and cotangents of results to cotangents of the linear operands."""
-        raise DerivativeError(f"{self.name} has no transpose: it is a module without its graph")
-
-    def batched(self, mapped: tuple[bool, ...]) -> Callee | None:
-        """With a leading batch axis on the mapped operands and all results; None where a loop has to do."""
-        return None
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-class StaticModule(Callee):
-    """A static program and nothing more, compared by identity; `outputs` are its results where they are packed.
-
-    It refers to no function. JAX's caches keep what is traced for as long as the traced Python function lives; one that
-    led back to it from there would live forever.
-    """
-
-    def __init__(
-        self,
-        program: Program,
-        prepared: PreparedProgram | None = None,
-        outputs: Sequence[tuple[Shape, Any]] | None = None,
-    ) -> None:
-        self.program, self.name = program, program.name
-        self._prepared = PreparedProgram(program) if prepared is None else prepared
-        self._outputs = outputs
-
-    @property
-    def signature(self) -> Signature:
-        return self.program.signature
-
-    @property
-    def result_count(self) -> int:
-        return super().result_count if self._outputs is None else len(self._outputs)
-
-    @property
-    def weak(self) -> frozenset[int]:
-        return super().weak if self._outputs is None else frozenset()
-
-    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        """Those of the signature, or of the packed results, with which the flags of checks are."""
-        if self._outputs is not None:
-            return list(self._outputs)
-        types: list[tuple[Any, Any]] = [(result.dims, result.dtype) for result in self.signature.results]
-        checks = self._prepared.checks
-        return [*types, *([flags_type(checks)] if checks else [])]
-
-    @property
-    def result_names(self) -> Sequence[str]:
-        """Those of the signature.
-
-        Raises:
-            UnsupportedGraphError: they have padding, in which anything may be.
-        """
-        if any(argument.size for argument in self.signature.arguments):
-            raise UnsupportedGraphError(
-                f"checkify cannot look into {self.name}, which is compiled already, with padding: give it the function "
-                "under jax.jit, checkify.checkify(jax.jit(fn))"
-            )
-        return super().result_names
-
-    def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
-        return self._prepared
-
-    def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
-        return self._prepared.checks
-
-
-@dataclass(frozen=True, repr=False)
-class FunctionCall(Callee):
-    """A call of a function whose sizes follow from its operands' shapes.
-
-    Attributes:
-        function: the function.
-        values: ((argument, element), value) of the arguments that decide sizes; the element is None for a scalar.
-        narrow: JAX has no 64-bit types now, and sees 32-bit ones in their place.
-        linear: operands in which the function is linear.
-    """
-
-    function: Transformable
-    values: tuple[tuple[tuple[int, int | None], int], ...] = ()
-    narrow: bool = False
-    linear: frozenset[int] = frozenset()
-    guest = True
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.function.program.name
-
-    @property
-    def signature(self) -> Signature:
-        return self.function.program.signature
-
-    @property
-    def count(self) -> int:
-        return len(self.signature.arguments)
-
-    def __repr__(self) -> str:
-        values = ", ".join(str(value) for _, value in self.values)
-        return f"{self.name}[{values}]" if values else self.name
-
-    def sizes(self, shapes: Sequence[Shape]) -> dict[str, int]:
-        """The sizes for operands of these shapes."""
-        known, values = dict(self.values), {}
-        for root in self.signature.value_roots:
-            place = (root.argument, root.element)
-            if place not in known:
-                raise UnsupportedGraphError(
-                    f"argument {self.signature.arguments[root.argument].name!r} of {self.name} decides a size, so its "
-                    "value must be known when the program is compiled"
-                )
-            values[root.name] = known[place]
-        find = _find_symbols if _is_symbolic(shapes) else find_sizes
-        return find(self.signature, shapes, values)
-
-    def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        flags = self.flags(shapes)
-        return [*self.types(shapes), *([flags_type(flags)] if flags else [])]
-
-    def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
-        """Those of the results alone, for which the program need not be specialized if it says their sizes.
-
-        A size from data is refused.
-        """
-        sizes, results = self.sizes(shapes), self.signature.results
-        known = all(dimension.roots(dim) <= sizes.keys() for result in results for dim in result.dims)
-        if not known and not self.signature.has_data_sizes and not _is_symbolic(shapes):
-            results = self.function.prepared(sizes).program.signature.results
-        types: list[tuple[Any, Any]] = []
-        for result in results:
-            unknown = frozenset().union(*map(dimension.roots, result.dims)) - sizes.keys()
-            if unknown:
-                raise UnsupportedGraphError(
-                    f"result {result.name!r} of {self.name} has a size that depends on data "
-                    f"({', '.join(sorted(unknown))}); inside jax.jit or another transformation sizes must be fixed"
-                )
-            shape = tuple(evaluate(dim, sizes) for dim in result.dims)
-            types.append((shape, narrowed(result.dtype) if self.narrow else result.dtype))
-        return types
 
     def flags(self, shapes: Sequence[Shape]) -> tuple[CheckSpec, ...]:
         return self.module(shapes).checks if self.signature.checks else ()
