@@ -72,7 +72,7 @@ def run_all(
             if how.on_loops and copy is None:
                 copy, on_copy = clone_module(module), list[str]()
                 if has({"func.call"}):
-                    inline_calls(copy, all_of_them=False)
+                    inline_calls(copy, all_of_them=False, implementing=False)
                 run_pipeline(copy, "canonicalize,cse,symbol-dce")
             begin = time.perf_counter()
             report = Report(how.name, detailed, silent=not (how.on_loops or how.reassociates))

@@ -60,7 +60,7 @@ def run(
         return
     copy = clone_module(module)
     if any(op.name == "func.call" for op in walk(copy)):
-        inline_calls(copy, all_of_them=False)
+        inline_calls(copy, all_of_them=False, implementing=False)
     run_pipeline(copy, "cse,symbol-dce")
     while any(_next(Straight(each, elements, block, reassociate), report) for each in _blocks(copy)):
         erase_unused(copy)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.tensor import linalg as ptl
@@ -70,6 +71,19 @@ def test_cpu_programs_call_lapack(name: str) -> None:
     assert "stablehlo.cholesky" not in after.text
     assert "hlograph.implements" not in after.text, "the portable form is still there"
     assert after.signature == static.signature
+
+
+@pytest.mark.parametrize("name", ["solve", "qr", *WITHOUT_FORM])
+def test_what_passes_on_loops_rewrite_calls_the_library_too(name: str) -> None:
+    graph, expected = {**GRAPHS, **WITHOUT_FORM}[name]
+    steps = pytensor.scan(lambda row, a: (a @ row).sum(), sequences=A, non_sequences=A, return_updates=False)
+    output = abs(graph).sum() + steps.sum() + B.sum()
+    static = program([output]).specialize(SIZES)
+    rewritten = static.optimize("default")
+    assert rewritten.text != static.text
+    assert library_calls(rewritten.run_passes(["device_linalg"]).text) == expected
+    values = [positive(4), RNG.normal(size=(4, 2))]
+    assert_same(static.compile()(*values), reference([A, B], [output], values)[0], rtol=1e-11)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
