@@ -9,6 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial, wraps
+from typing import Any
 
 
 class Replaced:
@@ -55,3 +57,8 @@ class Use(AbstractContextManager["Use"]):
 
     def __exit__(self, *error: object) -> None:
         self.undo()
+
+
+def replacing(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What makes of an original the function that takes it first, and then what the original takes."""
+    return lambda original: wraps(original)(partial(function, original))

@@ -22,7 +22,6 @@ import threading
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.spawn import get_preparation_data
@@ -41,7 +40,7 @@ from pytensor.graph.basic import Variable
 
 from ...codegen.errors import OptionError, UnsupportedVersionError
 from ..mode.classes import NAME
-from ..mode.replaced import Replaced, Use
+from ..mode.replaced import Replaced, Use, replacing
 from ..pytensor.linker import StableHLOLinker
 from .in_jax import check_model
 
@@ -166,35 +165,27 @@ def _replace() -> Callable[[], None]:
 HOOKS = Replaced(_replace)
 
 
-def _passing_the_mode(original: Callable[..., Any]) -> Callable[..., Any]:
+@replacing
+def _passing_the_mode(original: Any, sampler: str, *args: Any, compile_kwargs: dict[str, Any], **options: Any) -> Any:
     """PyMC's call of nutpie, which forgets the mode but for being JAX's."""
-
-    @wraps(original)
-    def sample_external_nuts(sampler: str, *args: Any, compile_kwargs: dict[str, Any], **options: Any) -> Any:
-        mode = compile_kwargs.get("mode")
-        if sampler == "nutpie" and is_ours(mode):
-            compile_kwargs = {"backend": BACKEND, **compile_kwargs, "stablehlo_mode": mode}
-        return original(sampler, *args, compile_kwargs=compile_kwargs, **options)
-
-    return sample_external_nuts
+    mode = compile_kwargs.get("mode")
+    if sampler == "nutpie" and is_ours(mode):
+        compile_kwargs = {"backend": BACKEND, **compile_kwargs, "stablehlo_mode": mode}
+    return original(sampler, *args, compile_kwargs=compile_kwargs, **options)
 
 
-def _with_our_backend(original: Callable[..., Any]) -> Callable[..., Any]:
+@replacing
+def _with_our_backend(original: Any, model: Any, *, backend: str = "numba", **options: Any) -> Any:
     """nutpie's compile, with one backend more."""
+    if backend.lower() != BACKEND:
+        if options.pop("stablehlo_mode", None) is not None:
+            raise OptionError(f"nutpie's backend is {backend!r}, and the mode hlograph's: give one of them")
+        return original(model, backend=backend, **options)
+    if options.pop("gradient_backend", "pytensor") not in (None, "pytensor"):
+        raise OptionError("gradients are PyTensor's where nutpie's backend is hlograph: leave out gradient_backend")
+    from .nutpie import compile_pymc_model
 
-    @wraps(original)
-    def compile_model(model: Any, *, backend: str = "numba", **options: Any) -> Any:
-        if backend.lower() != BACKEND:
-            if options.pop("stablehlo_mode", None) is not None:
-                raise OptionError(f"nutpie's backend is {backend!r}, and the mode hlograph's: give one of them")
-            return original(model, backend=backend, **options)
-        if options.pop("gradient_backend", "pytensor") not in (None, "pytensor"):
-            raise OptionError("gradients are PyTensor's where nutpie's backend is hlograph: leave out gradient_backend")
-        from .nutpie import compile_pymc_model
-
-        return compile_pymc_model(model, mode=options.pop("stablehlo_mode", None), **options)
-
-    return compile_model
+    return compile_pymc_model(model, mode=options.pop("stablehlo_mode", None), **options)
 
 
 # ---- processes -------------------------------------------------------------------------------------------------------
@@ -230,44 +221,34 @@ class Workers:
         return self.context.Process(*args, **options)
 
 
-def _checked(original: Any) -> Any:
+@replacing
+def _checked(original: Any, mp_ctx: Any = None, *, mode: Any = None, quiet: bool = False) -> Any:
     """PyMC's choice of a context, which is never fork by default where functions of ours may need threads."""
-
-    @wraps(original)
-    def choose(mp_ctx: Any = None, *, mode: Any = None, quiet: bool = False) -> Any:
-        context = original(mp_ctx, mode=mode, quiet=quiet)
-        if not HOOKS.users or not is_ours(mode) or isinstance(context, Workers):
-            return context
-        if mp_ctx is None and context.get_start_method() == "fork":
-            names = multiprocessing.get_all_start_methods()
-            context = multiprocessing.get_context("forkserver" if "forkserver" in names else "spawn")
-        return Workers(context, given=mp_ctx is not None)
-
-    return choose
+    context = original(mp_ctx, mode=mode, quiet=quiet)
+    if not HOOKS.users or not is_ours(mode) or isinstance(context, Workers):
+        return context
+    if mp_ctx is None and context.get_start_method() == "fork":
+        names = multiprocessing.get_all_start_methods()
+        context = multiprocessing.get_context("forkserver" if "forkserver" in names else "spawn")
+    return Workers(context, given=mp_ctx is not None)
 
 
-def forked_where_possible(original: Any) -> Any:
+@replacing
+def forked_where_possible(
+    original: Any, *, step_method: Any, start_points: Sequence[Any], mp_ctx: Any = None, **options: Any
+) -> Any:
     """PyMC's sampler of chains in workers."""
-
-    @wraps(original)
-    def sampler(*, step_method: Any, start_points: Sequence[Any], mp_ctx: Any = None, **options: Any) -> Any:
-        work = [*_works(step_method), (options.get("zarr_chains"), ())]
-        mp_ctx = _fitting(mp_ctx, work, start_points[0] if start_points else {})
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"os\.fork\(\) was called|This process .* is multi-threaded")
-            return original(step_method=step_method, start_points=start_points, mp_ctx=mp_ctx, **options)
-
-    return sampler
+    work = [*_works(step_method), (options.get("zarr_chains"), ())]
+    mp_ctx = _fitting(mp_ctx, work, start_points[0] if start_points else {})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"os\.fork\(\) was called|This process .* is multi-threaded")
+        return original(step_method=step_method, start_points=start_points, mp_ctx=mp_ctx, **options)
 
 
-def one_process(original: Any) -> Any:
+@replacing
+def one_process(original: Any, steppers: Any, parallelize: bool) -> Any:
     """PyMC's stepper of a population, which would compile its functions in forked processes."""
-
-    @wraps(original)
-    def stepper(steppers: Any, parallelize: bool) -> Any:
-        return original(steppers, parallelize and not _functions(steppers)[0])
-
-    return stepper
+    return original(steppers, parallelize and not _functions(steppers)[0])
 
 
 def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Mapping[str, Any]) -> Any:

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property, wraps
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -46,7 +46,7 @@ from ..calls.arguments import narrowed
 from ..calls.path import X64
 from ..function import Function
 from ..graphs import function
-from ..mode.replaced import Replaced
+from ..mode.replaced import Replaced, replacing
 
 KNOWN = 10_000  # elements of an array that is computed when the graph is made
 Values = Mapping[str, Any]
@@ -429,29 +429,21 @@ def as_jax_backend(**options: Any) -> Iterator[JaxBackend]:
             _current.reset(token)
 
 
-def _graph(theirs: Jaxify) -> Jaxify:
+@replacing
+def _graph(theirs: Any, inputs: Any = None, outputs: Any = None) -> Callable[..., Any]:
     """PyMC's function outside of all blocks, and ours within."""
-
-    @wraps(theirs)
-    def get_jaxified_graph(inputs: Any = None, outputs: Any = None) -> Callable[..., Any]:
-        backend = _current.get()
-        if backend is None or outputs is None:
-            return theirs(inputs=inputs, outputs=outputs)
-        return backend.jaxified(inputs, outputs)
-
-    return get_jaxified_graph
+    backend = _current.get()
+    if backend is None or outputs is None:
+        return theirs(inputs=inputs, outputs=outputs)
+    return backend.jaxified(inputs, outputs)
 
 
-def _density(theirs: Jaxify) -> Jaxify:
+@replacing
+def _density(theirs: Any, model: Any, *args: Any, **options: Any) -> Callable[..., Any]:
     """PyMC's function, of which its samplers take gradients, for models that have them."""
-
-    @wraps(theirs)
-    def get_jaxified_logp(model: Any, *args: Any, **options: Any) -> Callable[..., Any]:
-        if _current.get() is not None:
-            refuse_discrete(model)
-        return theirs(model, *args, **options)
-
-    return get_jaxified_logp
+    if _current.get() is not None:
+        refuse_discrete(model)
+    return theirs(model, *args, **options)
 
 
 def _replace() -> Callable[[], None]:
