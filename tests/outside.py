@@ -12,10 +12,11 @@ does not run, says nothing. Exit status 1 if one is wrong or broken.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -73,80 +74,68 @@ def gradient(function: Any) -> Any:
 TRANSFORMATIONS: dict[str, Any] = {"call": lambda f: f, "jit": jax.jit, "vmap": batch, "grad": gradient}
 
 
-def judge_rows(harness: Any) -> Verdict:
-    """Compares the batch pass with `jax.jit` of each row; some arguments are the same for all rows."""
-    name = harness.fullname
-    args = harness.dyn_args_maker(np.random.RandomState(0))
-    keys = [jax.dtypes.issubdtype(getattr(x, "dtype", None), jax.dtypes.prng_key) for x in args if hasattr(x, "dtype")]
-    if not args or any(keys) or "isstable_False" in name:
-        return Verdict(name, "silent", "no arguments, keys, or the order of equal keys is open")
-    seed = crc32(name.encode())
+def of_rows(call: Any, args: Sequence[Any], seed: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """`jax.jit` of each of three rows, and the batch pass of all; some arguments are the same for all rows."""
     shuffle = np.random.RandomState(seed % 2**31)
-    call = function_of(harness, len(args))
     shared = {i for i in range(len(args)) if len(args) > 1 and (seed >> i) % 4 == 0}
     shared = set() if len(shared) == len(args) else shared
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        args = [np.array(jax.numpy.asarray(x)) for x in args]
-        rows = [args] + [
-            [x if i in shared else shuffle.permutation(x.ravel()).reshape(x.shape) for i, x in enumerate(args)]
-            for _ in range(2)
-        ]
-        try:
-            expected = [jax.tree.leaves(jax.jit(call)(*row)) for row in rows]
-        except Exception as error:
-            return Verdict(name, "silent", f"jax.jit: {_line(error)}")
-        try:
-            module, _ = batch_pass(hlograph.jit(call).program(*args).copy_module(), len(rows), shared=shared)
-            given = [x if i in shared else np.stack([row[i] for row in rows]) for i, x in enumerate(args)]
-            found = Program(module).compile(optimize="none").run(given)
-        except HlographError as error:
-            return Verdict(name, "refused", _line(error))
-        except Exception as error:
-            return Verdict(name, "broken", f"{type(error).__name__}: {_line(error)}")
-    said = np.tril if harness.group_name == "cholesky" else np.asarray
-    for number, own in enumerate(expected):
-        for x, y in zip(found, own, strict=True):
-            y = jax.random.key_data(y) if jax.dtypes.issubdtype(y.dtype, jax.dtypes.prng_key) else y
-            why = difference(said(np.asarray(x)[number]), said(np.asarray(y)))
-            if why:
-                return Verdict(name, "wrong", f"row {number}: {why}")
-    return Verdict(name, "right")
+    args = [np.array(jax.numpy.asarray(x)) for x in args]
+
+    def other() -> list[Any]:
+        return [x if i in shared else shuffle.permutation(x.ravel()).reshape(x.shape) for i, x in enumerate(args)]
+
+    rows = [args, other(), other()]
+
+    def ours() -> list[Any]:
+        module, _ = batch_pass(hlograph.jit(call).program(*args).copy_module(), len(rows), shared=shared)
+        given = [x if i in shared else np.stack([row[i] for row in rows]) for i, x in enumerate(args)]
+        found = Program(module).compile(optimize="none").run(given)
+        return [np.asarray(x)[number] for number in range(len(rows)) for x in found]
+
+    return lambda: [jax.jit(call)(*row) for row in rows], ours
 
 
 def judge(harness: Any, policy: str, under: str = "call") -> Verdict:
-    """Compares `hlograph.jit` of a harness with `jax.jit` of it, called or under a transformation."""
-    if under == "rows":
-        return judge_rows(harness)
-    transformed = TRANSFORMATIONS[under]
+    """Compares `hlograph.jit` of a harness with `jax.jit` of it: called, under a transformation, or of rows."""
     name = harness.fullname
     args = harness.dyn_args_maker(np.random.RandomState(0))  # what the harnesses take
+    call = function_of(harness, len(args))
     dims = {f"x{i}": names for i, x in enumerate(args) if (names := named(x)) is not None}
-    if not dims:
-        return Verdict(name, "silent", "no axis to name")
+    keys = [jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) for x in args if hasattr(x, "dtype")]
     if "isstable_False" in name:
         return Verdict(name, "silent", "the order of equal keys is open")
-    call = function_of(harness, len(args))
+    if not args or any(keys) if under == "rows" else not dims:
+        return Verdict(name, "silent", "no arguments, or keys" if under == "rows" else "no axis to name")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if under == "rows":
+            theirs, ours = of_rows(call, args, crc32(name.encode()))
+        else:
+            transformed = TRANSFORMATIONS[under]
+            theirs = functools.partial(transformed(jax.jit(call)), *args)
+            ours = functools.partial(transformed(hlograph.jit(call, dims=dims, policy=policy)), *args)
         try:
-            expected = jax.tree.leaves(transformed(jax.jit(call))(*args))
+            expected = jax.tree.leaves(theirs())
         except Exception as error:
             return Verdict(name, "silent", f"jax.jit: {_line(error)}")
         try:
-            found = jax.tree.leaves(transformed(hlograph.jit(call, dims=dims, policy=policy))(*args))
+            found = jax.tree.leaves(ours())
         except HlographError as error:
             return Verdict(name, "refused", _line(error))
         except Exception as error:
             return Verdict(name, "broken", f"{type(error).__name__}: {_line(error)}")
+    said = np.tril if harness.group_name == "cholesky" else np.asarray  # what is above is open
     for x, y in zip(found, expected, strict=True):
-        if jax.dtypes.issubdtype(y.dtype, jax.dtypes.prng_key):
-            x, y = jax.random.key_data(x), jax.random.key_data(y)
-        said = np.tril if harness.group_name == "cholesky" else np.asarray  # what is above is open
-        why = difference(said(x), said(y))
-        if why:
+        x, y = (_words(each) for each in (x, y))
+        if why := difference(said(x), said(y)):
             return Verdict(name, "wrong", why)
     return Verdict(name, "right")
+
+
+def _words(x: Any) -> Any:
+    """A key as its words, anything else as it is."""
+    is_key = jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(x) if is_key else x)
 
 
 def function_of(harness: Any, count: int) -> Any:
