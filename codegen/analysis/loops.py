@@ -17,7 +17,7 @@ decide are dimension expressions; what is said of places holds at every call. No
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -387,30 +387,14 @@ class _Places(LiveSizes):
 # ---- how often the body runs ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Counter:
-    """A loop's counter: `start, start + step, ...` for as long as `counter direction limit` holds.
-
-    Attributes:
-        carry: which of the loop's carries it is.
-    """
-
-    carry: int
-    start: Dim
-    step: int
-    limit: Dim
-    direction: str
+_UNKNOWN = "the number of its steps is not known: "
 
 
-def counter_of(op: ir.Operation, dim: Callable[[ir.Value], Dim | None]) -> Counter:
-    """The counter of a `stablehlo.while`.
-
-    Args:
-        op: the loop.
-        dim: what an integer scalar is as a size, None where that is not known.
+def _count_steps(op: ir.Operation, sizes: LiveSizes) -> tuple[int, Dim]:
+    """The carry that counts, and how often the body of a `stablehlo.while` runs.
 
     Raises:
-        Refused: the condition is not a comparison of a counter with a constant or a size.
+        Refused: that is not known.
     """
     condition, body = (region.blocks[0] for region in op.regions)
     same, test = invariants(op), owner(returned_by(condition)[0])
@@ -420,8 +404,8 @@ def counter_of(op: ir.Operation, dim: Callable[[ir.Value], Dim | None]) -> Count
     def integer(block: ir.Block, value: ir.Value) -> Dim | None:
         carry = argument_number(block, value)
         if carry is None:
-            return dim(value)
-        return dim(op.operands[carry]) if carry in same else None
+            return sizes.dim(value)
+        return sizes.dim(op.operands[carry]) if carry in same else None
 
     lhs, rhs = test.operands
     direction = direction_of(test)
@@ -429,29 +413,21 @@ def counter_of(op: ir.Operation, dim: Callable[[ir.Value], Dim | None]) -> Count
     if counter is None or counter in same or limit is None:
         direction = MIRRORED[direction]
         counter, limit = argument_number(condition, rhs), integer(condition, lhs)
-    if counter is None or counter in same or limit is None or limits_of(condition.arguments[counter]) is None:
+    ends = None if counter is None or counter in same else limits_of(condition.arguments[counter])
+    if counter is None or limit is None or ends is None:
         raise Refused(f"{_UNKNOWN}its condition does not compare a counter with a constant or a size")
-    start = dim(op.operands[counter])
+    start = sizes.dim(op.operands[counter])
     if start is None:
         raise Refused(f"{_UNKNOWN}its counter does not start at a constant")
     step = increment(returned_by(body)[counter], body.arguments[counter], lambda value: integer(body, value))
     step = needed(step or None, f"{_UNKNOWN}its counter does not advance by a constant")
-    return Counter(counter, start, step, limit, direction)
-
-
-_UNKNOWN = "the number of its steps is not known: "
-
-
-def _count_steps(op: ir.Operation, sizes: LiveSizes) -> tuple[int, Dim]:
-    """The counter's carry, and how often the body runs; raises `Refused` where that is not known."""
-    found = counter_of(op, sizes.dim)
-    count = _steps(found.start, found.limit, found.step, found.direction, sizes)
+    count = _steps(start, limit, step, direction, sizes)
     if count is None:
         raise Refused(f"{_UNKNOWN}its counter never reaches its limit")
-    low, high = needed(limits_of(op.operands[found.carry]), "it is a scalar integer")
-    last = found.start + count * found.step
-    require(sizes.at_most(low, last) and sizes.at_most(last, high), f"{_UNKNOWN}its counter wraps around")
-    return found.carry, count
+    last = start + count * step
+    fits = sizes.at_most(ends[0], last) and sizes.at_most(last, ends[1])
+    require(fits, f"{_UNKNOWN}its counter wraps around")
+    return counter, count
 
 
 def _steps(start: Dim, limit: Dim, step: int, direction: str, sizes: LiveSizes) -> Dim | None:

@@ -114,10 +114,14 @@ def growing_loop(
             checks = list(scope.checks)
         flags = []
         for check in checks:
+
+            def flagged(seen: Tensor, check: Check = check) -> Tensor:
+                """As it was, or that this step was the first in which the check failed."""
+                first = and_(compare("GT", seen, 0), not_(check.holds))
+                return select(first, negate(convert(carries.values[0], INT32)), seen)
+
             with builder.region(block):
-                place = carries.add(
-                    lambda: builder.constant(1, INT32), partial(_first_failure, check, carries.values[0])
-                )
+                place = carries.add(lambda: builder.constant(1, INT32), flagged)
             flags.append((place, check))
         types = [(x.dims, x.dtype) for x in carries.inits]
         with builder.region(block):
@@ -164,12 +168,6 @@ def written_out(inits: Sequence[Tensor], count: int, body: Callable[[Carries], S
         turn = _Turns(values, own)
         values = [*body(turn), *turn.values[own:]]
     return values
-
-
-def _first_failure(check: Check, index: Tensor, seen: Tensor) -> Tensor:
-    """A check's flag after a step: as it was, or that this step was the first in which it failed."""
-    first = and_(compare("GT", seen, 0), not_(check.holds))
-    return select(first, negate(convert(index, INT32)), seen)
 
 
 def case(index: Tensor, branches: Sequence[Callable[[], Sequence[Tensor]]]) -> list[Tensor]:

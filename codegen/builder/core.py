@@ -384,7 +384,12 @@ class Builder(Places):
         dims = sizes if isinstance(sizes, tuple) else (sizes,)
         with self.at_sizes({name for dim in dims for name in dimension.roots(dim)}):
             if isinstance(sizes, tuple):
-                parts = [self._emit_element(dim, tensor.dtype) for dim in sizes]
+                parts = [
+                    self.emit_constant(np.array([dim], tensor.dtype))
+                    if type(dim) is int
+                    else self.op("stablehlo.reshape", [self.size(dim, tensor.dtype)], (1,), tensor.dtype)
+                    for dim in sizes
+                ]
                 if len(parts) == 1:
                     return parts[0]
                 axis = (("dimension", "0 : i64"),)
@@ -395,12 +400,6 @@ class Builder(Places):
             if tensor.dtype == BOOL:
                 return self.compared("NE", scalar, self.emit_constant(np.zeros((), np.int64)))
             return self.op("stablehlo.convert", [scalar], (), tensor.dtype)
-
-    def _emit_element(self, dim: Dim, dtype: DType) -> Tensor:
-        """A dimension as a vector of one element."""
-        if type(dim) is int:
-            return self.emit_constant(np.array([dim], dtype))
-        return self.op("stablehlo.reshape", [self.size(dim, dtype)], (1,), dtype)
 
     def emit_constant(self, array: np.ndarray[Any, Any]) -> Tensor:
         """Emits a constant in the prologue, once for equal contents."""
@@ -477,8 +476,10 @@ class Builder(Places):
         text = f"{what}{self._at()}" if what else self.where
         if not self._frame.data:
             return self.constraints.equate(a, b, text, kind)
-        if self.is_local(a, b):
-            return self._equate_here(a, b, text)
+        if self.is_local(a, b):  # a check, which counts where the region runs
+            if not self.constraints.known_equal(a, b):
+                self._compare_here("EQ", a, b, f"sizes {a} and {b} must agree: {text}")
+            return b if self.is_local(a) else a  # the one that is known outside, if one is
         # Of two names for a size the one that is known first goes on: before the run, or earlier in it.
         if self._latest(a) > self._latest(b):
             a, b = b, a
@@ -488,12 +489,6 @@ class Builder(Places):
         """The place, among the sizes from data, of the last one that a dimension depends on; -1 for none."""
         names = dimension.roots(dim)
         return max((place for place, name in enumerate(self._frame.data) if name in names), default=-1)
-
-    def _equate_here(self, a: Dim, b: Dim, text: str) -> Dim:
-        """A demand on sizes known only inside a region: a check, which counts where the region runs."""
-        if not self.constraints.known_equal(a, b):
-            self._compare_here("EQ", a, b, f"sizes {a} and {b} must agree: {text}")
-        return b if self.is_local(a) else a  # the one that is known outside, if one is
 
     def _compare_here(self, direction: str, a: Dim, b: Dim, message: str) -> None:
         self.check(self.compared(direction, self.size(a), self.size(b)), "ValueError", message)

@@ -134,23 +134,19 @@ def discrete_riccati(a: Tensor, b: Tensor, q: Tensor, r: Tensor) -> Tensor:
 
     R must have an inverse.
     """
-    start = [a, matmul(b, _solve(r, adjoint(b))), q]
+    start = [a, matmul(b, lu_solve(*lu(r), adjoint(b))), q]
     invertible = compare("LT", reduce_monoid(abs_(start[1]), [a.ndim - 2, a.ndim - 1], "add"), np.inf)
     eps = float(np.finfo(a.dtype).eps)
-
-    def step(a: Tensor, g: Tensor, h: Tensor) -> list[Tensor]:
-        both = identity_like(a) + matmul(g, h)
-        factors, order = lu(both)
-        loop, gain = lu_solve(factors, order, a), lu_solve(factors, order, g)
-        more = matmul(matmul(adjoint(a), h), loop)
-        return [matmul(a, loop), g + matmul(matmul(a, gain), adjoint(a)), h + more]
 
     def vanished(a: Tensor) -> Tensor:
         return compare("LE", reduce_monoid(abs_(a), [a.ndim - 2, a.ndim - 1], "maximum"), eps)
 
     def body(count: Tensor, a: Tensor, g: Tensor, h: Tensor) -> list[Tensor]:
         done = vanished(a)
-        following = step(a, g, h)
+        factors, order = lu(identity_like(a) + matmul(g, h))
+        loop, gain = lu_solve(factors, order, a), lu_solve(factors, order, g)
+        more = matmul(matmul(adjoint(a), h), loop)
+        following = [matmul(a, loop), g + matmul(matmul(a, gain), adjoint(a)), h + more]
         kept = [select(over_batch(done, old), old, new) for old, new in zip((a, g, h), following, strict=True)]
         return [count + 1, *kept]
 
@@ -161,11 +157,6 @@ def discrete_riccati(a: Tensor, b: Tensor, q: Tensor, r: Tensor) -> Tensor:
     _, a, _, h = while_loop([a.builder.constant(0, INT64), *start], going, body)
     solution = (h + adjoint(h)) * number(h, 0.5)
     return select(over_batch(invertible & vanished(a), h), solution, number(h, np.nan))
-
-
-def _solve(a: Tensor, b: Tensor) -> Tensor:
-    factors, order = lu(a)
-    return lu_solve(factors, order, b)
 
 
 # ---- Sylvester's equation --------------------------------------------------------------------------------------------

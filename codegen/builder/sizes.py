@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dims as dimension
 from ..dims import Dim, SymbolicDim
-from .types import INT64, Attributes
+from .types import INT64
 
 VALUE = "hlograph.value"
 _Part = tuple[Any, Dim]  # a handle, and the dimension that it is
@@ -51,8 +51,8 @@ def emit_size(builder: Any, dim: Dim) -> Any:
         const=lambda value: (builder.emit_constant(np.asarray(value, np.int64)), value),
         add=binary("stablehlo.add", operator.add),
         mul=binary("stablehlo.multiply", operator.mul),
-        floordiv=placed(lambda a, b: _emit_floordiv(builder, a, b), operator.floordiv),
-        mod=placed(lambda a, b: _emit_mod(builder, a, b), operator.mod),
+        floordiv=placed(lambda a, b: _emit_division(builder, "//", a, b), operator.floordiv),
+        mod=placed(lambda a, b: _emit_division(builder, "%", a, b), operator.mod),
         minimum=binary("stablehlo.minimum", dimension.minimum),
         maximum=binary("stablehlo.maximum", dimension.maximum),
     )
@@ -60,37 +60,25 @@ def emit_size(builder: Any, dim: Dim) -> Any:
     return found
 
 
-def _same_as_truncated(a: _Part, b: _Part) -> bool:
-    """Whether rounding down is rounding to zero: a >= 0 and b > 0 at every size."""
+def _emit_division(builder: Any, kind: str, a: _Part, b: _Part) -> Any:
+    """Floor quotient, or remainder with the divisor's sign, from truncating ones; 0 where b is 0, as NumPy's.
+
+    `a mod b` is `((a rem b) + b) rem b`, and the quotient `(a - a mod b) / b`.
+    """
+    name, of = ("stablehlo.divide", operator.floordiv) if kind == "//" else ("stablehlo.remainder", operator.mod)
     low, least = dimension.bounds(a[1])[0], dimension.bounds(b[1])[0]
-    return low is not None and low >= 0 and least is not None and least > 0
-
-
-def _emit_floordiv(builder: Any, a: _Part, b: _Part) -> Any:
-    """Floor quotient from StableHLO's truncating one: (a - a mod b) / b; 0 where b is 0, as NumPy's."""
-    if _same_as_truncated(a, b):
-        return builder.op("stablehlo.divide", [a[0], b[0]], (), INT64)
+    if low is not None and low >= 0 and least is not None and least > 0:  # rounding down is rounding to zero
+        return builder.op(name, [a[0], b[0]], (), INT64)
     dividend, divisor = _without_zero(builder, a, b)
-    exact = builder.op("stablehlo.subtract", [dividend, _wrapped_remainder(builder, dividend, divisor)], (), INT64)
-    return builder.op("stablehlo.divide", [exact, divisor], (), INT64, value_attribute(a[1] // b[1]))
-
-
-def _emit_mod(builder: Any, a: _Part, b: _Part) -> Any:
-    """Remainder with the divisor's sign: ((a rem b) + b) rem b; 0 where b is 0, as NumPy's."""
-    if _same_as_truncated(a, b):
-        return builder.op("stablehlo.remainder", [a[0], b[0]], (), INT64)
-    return _wrapped_remainder(builder, *_without_zero(builder, a, b), value_attribute(a[1] % b[1]))
-
-
-def _wrapped_remainder(builder: Any, a: Any, b: Any, attributes: Attributes = ()) -> Any:
-    remainder = builder.op("stablehlo.remainder", [a, b], (), INT64)
-    shifted = builder.op("stablehlo.add", [remainder, b], (), INT64)
-    return builder.op("stablehlo.remainder", [shifted, b], (), INT64, attributes)
-
-
-def value_attribute(dim: Dim) -> Attributes:
-    """Says on an op that its value is this dimension, for passes that could not tell."""
-    return ((VALUE, f'"{dim}"'),)
+    value = ((VALUE, f'"{of(a[1], b[1])}"'),)  # for passes that could not tell
+    shifted = builder.op("stablehlo.remainder", [dividend, divisor], (), INT64)
+    shifted = builder.op("stablehlo.add", [shifted, divisor], (), INT64)
+    if kind == "%":
+        return builder.op(name, [shifted, divisor], (), INT64, value)
+    remainder = builder.op("stablehlo.remainder", [shifted, divisor], (), INT64)
+    return builder.op(
+        name, [builder.op("stablehlo.subtract", [dividend, remainder], (), INT64), divisor], (), INT64, value
+    )
 
 
 def _without_zero(builder: Any, a: _Part, b: _Part) -> tuple[Any, Any]:
