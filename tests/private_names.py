@@ -41,10 +41,6 @@ def _takes(*parameters: str) -> Callable[[Any], bool]:
     return fits
 
 
-def _has_value(found: Any) -> bool:
-    return hasattr(found, "value")
-
-
 _ALL = "nothing works"
 _SHORT = "calls of NumPy arrays take JAX's own way, and are never direct"
 _EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the time)"

@@ -36,9 +36,6 @@ DYNAMIC = re.compile(
 # All cases of all tests, also those that take a compile of their own: `make nightly`.
 NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
 
-# PyTensor's default mode compiles (Numba: 10 to 60 s a graph), which is for the night; the same rewrites in Python.
-PYTENSORS_MODE = None if NIGHTLY else Mode("py", "fast_run")
-
 REWRITES = library("pytensor").rewrites
 
 

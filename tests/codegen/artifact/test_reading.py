@@ -360,12 +360,6 @@ _BEGIN = (
 )
 
 
-def _behaves(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """The next child runs this."""
-    foreign._end_all()
-    monkeypatch.setattr(foreign, "_COMMAND", ["-c", code])
-
-
 @pytest.mark.parametrize(
     ("code", "message"),
     [

@@ -16,7 +16,6 @@ from hlograph.passes import ir, ops, owner, stablehlo
 
 Body = Callable[..., "ir.Value | Sequence[ir.Value]"]
 X = np.arange(24.0).reshape(2, 3, 4) - 7
-INDEX = np.array(1, np.int32)
 
 
 def module_of(body: Body, *arrays: np.ndarray) -> ir.Module:

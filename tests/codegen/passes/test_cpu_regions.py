@@ -74,7 +74,6 @@ def module(*lines: str, result: str = "%r", size: int = 8) -> str:
 
 
 BEFORE = "%a = stablehlo.exponential %x : VECTOR\n%b = stablehlo.multiply %a, %y : VECTOR"
-AFTER = "%d = stablehlo.tanh %c : VECTOR\n%r = stablehlo.add %d, %b : VECTOR"
 MATRIX = np.cov(np.random.default_rng(0).normal(size=(3, 9)))
 # What stays outside between two regions: the function of x, x, and what NumPy has for it.
 OUTSIDE = {

@@ -17,6 +17,7 @@ from hlograph.codegen.analysis.integers import known
 
 # ---- sum_of_pads -----------------------------------------------------------------------------------------------------
 
+
 def pads(pieces: list[tuple[int, int]], total: int, terms: int = 0, order: list[int] | None = None) -> str:
     """A sum of pads of arguments, and then of other terms, in an order.
 
