@@ -70,7 +70,7 @@ def make(model: str, folder: str) -> None:
     import jax.export
 
     import hlograph
-    from hlograph.codegen.artifact import tensors
+    from hlograph.codegen.artifact.parameters import Tensors
 
     jax.config.update("jax_enable_x64", True)
     function, data = MODELS[model][0]()
@@ -82,7 +82,7 @@ def make(model: str, folder: str) -> None:
     program = hlograph.emit_stablehlo(function, *open_specs, constraints=("n >= 2",))
     program.save(Path(folder, "program.mlirbc"))
     path = hlograph.bundle(program, Path(folder, "a.bundle"), sizes=[{"n": ROWS}], outputs="numpy")
-    places = tensors.Tensors(path).places
+    places = Tensors(path).places
     parts = sum(size for name, (_, size) in places.items() if name != "manifest.json")
     print(json.dumps({"ratio": path.stat().st_size / parts}))
 

@@ -20,7 +20,7 @@ from ..ir.portable import MAGIC, producer
 from ..ir.values import call_target, constants, op_counts, walk
 from ..program import Program
 from ..signature import Argument, Result, Root
-from . import digest, parameters, reading, tensors
+from . import digest, parameters, reading
 from .custom_calls import KNOWN
 from .targets import promise
 
@@ -152,7 +152,7 @@ def _parameters(program: Program, file: Path) -> Facts:
     try:
         beside, wanted = parameters.named_file(program, file)
         facts["file"] = beside.name
-        found = tensors.Tensors(beside)
+        found = parameters.Tensors(beside)
         facts["bytes"] = sum(array.nbytes for array in found.arrays.values())
         facts["state"] = "there" if found.digest == wanted else "another file"
     except ArtifactError as error:

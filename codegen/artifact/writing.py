@@ -28,9 +28,9 @@ from ..ir.reading import readable
 from ..parameters import DEFAULT_LIMIT
 from ..program import Program
 from ..renamed import renamed_options
-from . import digest, tensors
+from . import digest
 from .files import write_atomically
-from .parameters import file_of, self_contained, share, split
+from .parameters import Contents, file_of, self_contained, share, split
 
 TEXT_SUFFIX, PORTABLE_SUFFIX = ".mlir", ".mlirbc"
 PULLBACK, OF, FROM = "pullback", "hlograph.of", "hlograph.from"
@@ -166,7 +166,7 @@ def save(
     return file
 
 
-def parted(program: Program, name: str, limit: int, derivatives: int | None) -> tuple[bytes, tensors.Contents]:
+def parted(program: Program, name: str, limit: int, derivatives: int | None) -> tuple[bytes, Contents]:
     """Portable bytecode of a program, and the file that its parameters and large constants go to.
 
     Args:

@@ -19,7 +19,7 @@ import numpy as np
 from jax import tree_util
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun  # type: ignore[attr-defined]
 
-from ...codegen.artifact import tensors
+from ...codegen.artifact.parameters import fits
 from ...codegen.errors import GraphError
 from ...codegen.inputs import fresh
 from ...codegen.ir.jax_compat import evaluate_equation
@@ -70,7 +70,7 @@ def _traced(
     found: list[Array] = []
 
     def wanted(closed: ClosedJaxpr) -> bool:
-        found[:] = _find(closed, limit, tensors.fits)
+        found[:] = _find(closed, limit, fits)
         return not found
 
     try:

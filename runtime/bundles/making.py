@@ -21,8 +21,8 @@ import numpy as np
 from jax.experimental import serialize_executable
 
 from ...codegen.analysis.platforms import refuse_others
-from ...codegen.artifact import tensors
 from ...codegen.artifact.files import write_atomically
+from ...codegen.artifact.parameters import contents
 from ...codegen.artifact.writing import parted
 from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
 from ...codegen.parameters import DEFAULT_LIMIT
@@ -105,7 +105,7 @@ def bundle(
     target = Path(path)
     try:
         with write_atomically(target) as stream:
-            tensors.contents(arrays, inner={PARAMETERS: constants} if constants.parts else {}).write(stream)
+            contents(arrays, inner={PARAMETERS: constants} if constants.parts else {}).write(stream)
     except OSError as error:
         raise ArtifactError(f"cannot write {target}: {error.strerror}") from None
     return target

@@ -21,8 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...codegen.artifact import tensors
-from ...codegen.artifact.parameters import bind
+from ...codegen.artifact.parameters import Tensors, bind, names
 from ...codegen.errors import ArtifactError, HlographError
 from ...codegen.passes.registry import resolve
 from ...codegen.program import Program
@@ -66,13 +65,13 @@ class UntrustedBundleWarning(UserWarning):
 def is_bundle(path: str | os.PathLike[str]) -> bool:
     """Whether a file is one, which may be cut off; of a pipe nothing is read."""
     try:
-        return tensors.names(Path(path), MANIFEST)
+        return names(Path(path), MANIFEST)
     except ArtifactError:
         return False
 
 
-def _opened(path: str | os.PathLike[str], refusal: str) -> tuple[tensors.Tensors, Manifest]:
-    file = tensors.Tensors(Path(path))
+def _opened(path: str | os.PathLike[str], refusal: str) -> tuple[Tensors, Manifest]:
+    file = Tensors(Path(path))
     return file, _manifest(file.part(MANIFEST), str(path), file.part, refusal)
 
 
@@ -149,7 +148,7 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         raise ArtifactError(f"{path} cannot be read as a bundle: {error}") from None
 
 
-def _program(file: tensors.Tensors, *, trusted: bool = False) -> Program:
+def _program(file: Tensors, *, trusted: bool = False) -> Program:
     path = file.path
     program = Program.parse(file.part(PROGRAM), filename=str(path), trusted=trusted)
     place = file.places.get(PARAMETERS)

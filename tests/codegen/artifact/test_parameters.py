@@ -15,7 +15,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
-from hlograph.codegen.artifact import tensors
+from hlograph.codegen.artifact import parameters
 from hlograph.codegen.parameters import Parameter
 from hlograph.errors import ArtifactError, ArtifactNotFoundError, GraphError, OptionError
 from hlograph.runtime.c_function import PythonCallWarning
@@ -289,12 +289,12 @@ def test_arrays_of_all_dtypes_come_back_in_place_and_aligned(tmp_path):
     arrays |= {"empty": np.zeros((0, 3)), "number": np.array(3.5)}
     path = tmp_path / "a.safetensors"
     with path.open("wb") as stream:
-        tensors.contents(arrays).write(stream)
-    found = tensors.Tensors(path)
+        parameters.contents(arrays).write(stream)
+    found = parameters.Tensors(path)
     found.check()
     assert found.arrays.keys() == arrays.keys()
     for name, array in arrays.items():
-        got = tensors.of_dtype(found.arrays[name], array.dtype)
+        got = parameters.of_dtype(found.arrays[name], array.dtype)
         assert got.dtype == array.dtype
         assert got.shape == array.shape
         assert got.tobytes() == array.tobytes()
@@ -398,7 +398,7 @@ def _flipped(path: Path, place: int) -> None:
 
 def _other(path: Path) -> None:
     with path.open("wb") as stream:
-        tensors.contents({"W": _weights(2)}).write(stream)
+        parameters.contents({"W": _weights(2)}).write(stream)
 
 
 def _fifo(path: Path) -> None:
@@ -451,7 +451,7 @@ def test_headers_that_lie_are_refused(header, tmp_path):
     path = tmp_path / "x.safetensors"
     path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
     with pytest.raises(ArtifactError):
-        tensors.Tensors(path)
+        parameters.Tensors(path)
 
 
 @pytest.mark.filterwarnings("ignore:.*was changed since")

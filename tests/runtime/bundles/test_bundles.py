@@ -21,7 +21,7 @@ from jax.experimental import serialize_executable
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.codegen.artifact import foreign, tensors
+from hlograph.codegen.artifact import foreign, parameters
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
 from hlograph.errors import ArgumentError, ArtifactError, CompileError, GraphError, HlographError, OptionError
@@ -159,7 +159,7 @@ def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, t
     path = tmp_path / "a.bundle"
     hlograph.bundle(program, path, sizes=sizes, parameter_limit=256, derivatives=1, outputs=outputs)
     assert path.read_bytes().count(weights.tobytes()) == 1
-    assert path.stat().st_size <= 1.2 * sum(size for _, size in tensors.Tensors(path).places.values())
+    assert path.stat().st_size <= 1.2 * sum(size for _, size in parameters.Tensors(path).places.values())
     fn = hlograph.load_bundle(path, trusted=True)
     (parameter,) = fn.program.bindings.values()
     assert not parameter.get_value().flags.owndata
@@ -224,7 +224,7 @@ def test_the_program_of_a_bundle_that_is_not_trusted_is_parsed_in_the_child(
 def test_a_bundle_is_described(small: Path) -> None:
     found = opening.facts(small)
     assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in opening.described(small)]
-    assert found["parts"].keys() == set(tensors.Tensors(small).arrays)
+    assert found["parts"].keys() == set(parameters.Tensors(small).arrays)
     assert "float64[n, 3]" in found["program"]
 
 
@@ -248,7 +248,7 @@ def test_wrong_arguments_of_bundle(regression: hlograph.Program, tmp_path: Path)
 
 def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any], dict[str, bytes]], None]) -> Path:
     """A bundle with a changed manifest or parts, and digests that fit."""
-    file = tensors.Tensors(source)
+    file = parameters.Tensors(source)
     parts = {name: array.tobytes() for name, array in file.arrays.items()}
     manifest = json.loads(parts["manifest.json"])
     change(manifest, parts)
@@ -257,7 +257,7 @@ def rewritten(source: Path, target: Path, change: Callable[[dict[str, Any], dict
 
 def of_parts(target: Path, parts: dict[str, bytes]) -> Path:
     with target.open("wb") as stream:
-        tensors.contents({name: np.frombuffer(data, np.uint8) for name, data in parts.items()}).write(stream)
+        parameters.contents({name: np.frombuffer(data, np.uint8) for name, data in parts.items()}).write(stream)
     return target
 
 
@@ -333,7 +333,7 @@ def test_executables_that_jax_or_xla_refuses_are_compiled_anew(
 
 @loads
 def test_a_damaged_executable_is_compiled_anew_and_a_damaged_program_an_error(small: Path, tmp_path: Path) -> None:
-    whole, places = small.read_bytes(), tensors.Tensors(small).places
+    whole, places = small.read_bytes(), parameters.Tensors(small).places
 
     def flipped(part: str) -> Path:
         at = places[part][0] + 100
