@@ -22,21 +22,6 @@ from hlograph.errors import ArtifactError
 MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    target = tmp_path / "out.npz"
-    target.write_bytes(b"old")
-
-    def fail_half_way() -> None:
-        with write_atomically(str(target)) as stream:
-            stream.write(b"new")
-            raise RuntimeError("half-way")
-
-    with pytest.raises(RuntimeError, match="half-way"):
-        fail_half_way()
-    assert target.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [target]
-
-
 def test_mode_and_links_stay(tmp_path: Path) -> None:
     target, link = tmp_path / "model.mlir", tmp_path / "link.mlir"
     target.write_text("old")

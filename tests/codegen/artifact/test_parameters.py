@@ -79,39 +79,10 @@ def test_what_works_with_constants_works_with_parameters(suffix, tmp_path):
         )
 
 
-@pytest.mark.parametrize("rewrite", [False, True])
-def test_emission_leaves_large_constants_out(rewrite, tmp_path):
-    weights, x = _weights(), _weights(3)[:, :4].T.copy()
-    v = pt.matrix("x")
-    w = pt.as_tensor(weights, name="W")
-    y = pt.tanh(v @ w)
-    program = hlograph.emit_stablehlo(
-        ([v], [y.sum(0), (y**2).sum() + np.ones((9, 9)).sum(), w[np.arange(40) % 8].sum()]),
-        dims={"x": ("n", 8)},
-        rewrite=rewrite,
-        parameter_limit=LIMIT,
-    )
-    assert [(a.name, a.parameter) for a in program.signature.arguments] == [("x", ""), ("W", "W")]
-    z = np.tanh(x @ weights)
-    expected = z.sum(0), (z**2).sum() + 81, weights[np.arange(40) % 8].sum()
-    files = [
-        program.save(tmp_path / "constants.mlir", derivatives=1),
-        program.save(tmp_path / "beside.mlirbc", derivatives=1, parameters=True),
-    ]
-    with jax.enable_x64(True):
-        for each in (program, *map(hlograph.load, files)):
-            fn = each.compile()
-            for found in (fn(x), each.interpret(x), each.compile(policy="padded")(x)):
-                for got, wanted in zip(found, expected, strict=True):
-                    np.testing.assert_allclose(got, wanted, rtol=1e-12)
-            gradient = jax.grad(lambda x: fn(x)[1])(x)  # noqa: B023
-            np.testing.assert_allclose(gradient, (2 * z * (1 - z**2)) @ weights.T, rtol=1e-10)
-    assert [bool(hlograph.load(file).bindings) for file in files] == [False, True]
-
-
 def test_an_array_is_copied_when_it_is_first_used_and_not_taken_when_it_was_changed(tmp_path):
     weights = _weights()
     programs = [_emitted(weights) for _ in range(3)]
+    assert [(a.name, a.parameter) for a in programs[0].signature.arguments] == [("x", ""), ("W", "W")]
     assert all(np.shares_memory(program.bindings[1].array, weights) for program in programs)
     path = programs[0].save(tmp_path / "m.mlir", parameters=True)
     before = (tmp_path / "m.safetensors").read_bytes()
@@ -245,8 +216,10 @@ def test_what_becomes_of_the_file_after_it_was_loaded(kind, tmp_path):
     functions = program.compile(), program.compile(outputs="numpy")
     expected = [fn(x) for fn in functions]
     change, words = LATER[kind]
+    times = (tmp_path / "w.safetensors").stat().st_mtime_ns
     change(tmp_path / "w.safetensors")
-    os.utime(tmp_path / "w.safetensors", (2, 2)) if words else None
+    if words:  # its time is set back, as any program can
+        os.utime(tmp_path / "w.safetensors", ns=(times, times))
     for _ in range(2):
         for fn, wanted in zip(functions, expected, strict=True):
             if words is None:
@@ -255,19 +228,6 @@ def test_what_becomes_of_the_file_after_it_was_loaded(kind, tmp_path):
             else:
                 with pytest.raises(ArtifactError, match=words):
                     fn(x)
-
-
-@pytest.mark.parametrize("outputs", ["jax", "numpy"])
-def test_what_was_written_is_found_although_its_time_was_set_back(outputs, tmp_path):
-    file = tmp_path / "w.safetensors"
-    fn = hlograph.load(_saved(tmp_path, _weights()), trusted=True).compile(outputs=outputs)
-    fn(np.ones((3, 8)))
-    times = file.stat().st_atime_ns, file.stat().st_mtime_ns
-    _in_place(file, lambda stream: (stream.seek(-16, 2), stream.write(b"!")))
-    os.utime(file, ns=times)
-    for _ in range(2):
-        with pytest.raises(ArtifactError, match="damaged"):
-            fn(np.ones((3, 8)))
 
 
 DTYPES = [

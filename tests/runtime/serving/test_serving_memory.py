@@ -1,6 +1,5 @@
 """Servers that run for long: what leaves a cache of executables leaves the process."""
 
-import ctypes
 import gc
 import os
 from collections.abc import Callable
@@ -62,35 +61,3 @@ def test_what_leaves_the_cache_is_freed(make: Callable[..., Any], policy: Any, o
     assert live() <= before + KEPT
     called.clear_cache()
     assert live() < before
-
-
-@pytest.mark.skipif(not NIGHTLY, reason="takes minutes")
-@pytest.mark.filterwarnings("ignore:.*compiled anew:hlograph.runtime.executables.policy.RecompilationWarning")
-@pytest.mark.parametrize("outputs", ["jax", "numpy"])
-def test_memory_stays_flat(outputs: str) -> None:
-    """Of 1,000 sizes and a cache of 8, and of 100,000 calls: less than 64 kB a size, and 64 bytes a call.
-
-    What was given back is not counted, where the system's library tells: it keeps some of it, the more the more threads
-    compiled. JAX itself keeps 35 kB of each function that was compiled.
-    """
-    give_back = getattr(ctypes.CDLL(None), "malloc_trim", None)
-
-    def resident() -> int:
-        gc.collect()
-        if give_back is not None:
-            give_back(0)
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * PAGE
-
-    called = function(outputs, "exact", 8)
-    for size in range(1, 201):
-        called(np.ones(size, np.float32))
-    before = resident()
-    for size in range(201, 1001):
-        called(np.ones(size, np.float32))
-    assert resident() - before < 800 * 64 * 1024
-    x = np.ones(1000, np.float32)
-    before = resident()
-    for _ in range(100_000):
-        called(x)
-    assert resident() - before < 100_000 * 64

@@ -96,17 +96,6 @@ def test_jitted_functions(outputs: Any) -> None:
     assert (fn.stats.compiles, len(compiles)) == (counted, before)
 
 
-def test_shared_variables_and_values_that_are_sizes() -> None:
-    pytensor = pytest.importorskip("pytensor")
-    import pytensor.tensor as pt
-
-    shared, k, v = pytensor.shared(np.arange(4.0)), pt.lscalar("k"), pt.dvector("v")
-    fn = hlograph.function([k, v], shared[:k].sum() + pt.arange(k).sum() + v.sum(), outputs="numpy", policy="exact")
-    fn.warm({"k": 3, "v_0": 2})
-    assert fn(3, np.ones(2)) == 0 + 1 + 2 + 0 + 1 + 2 + 2
-    assert fn.stats.compiles == 1
-
-
 def test_what_is_wrong() -> None:
     fn = PROGRAM.compile(policy={"n": 40}, cache_size=1)
     with pytest.raises(ArgumentError, match="no size 'm'"):
@@ -151,14 +140,6 @@ def test_every_bucket_up_to_a_size(outputs: Any, policy: Any, count: int) -> Non
         fn(x(600), A)
         assert fn.stats.compiles == count + 1
         assert fn.stats.by_executable[0].policy == ("exact" if policy == "auto" else "padded"), "only what is warm is"
-
-
-def test_after_calls_that_were_compiled_exactly() -> None:
-    fn = PROGRAM.compile(outputs="numpy")
-    for size in (3, 5, 7):
-        fn(x(size), A)
-    assert fn.stats.compiles == 3
-    compiles_nothing(fn, (((x(n), A), expected(n)) for n in range(1, 65)), up_to={"n": 64})
 
 
 def test_every_bucket_of_jitted_functions() -> None:
