@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from ...codegen import builder as hlo
@@ -83,7 +84,8 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     op = node.op
     counts = [x.ndim - len(core) for x, core in zip(operands, op.inputs_sig, strict=True)]
     rank = max(counts, default=0)
-    core_node = _CoreNode(node, op.core_op, rank)
+    # The node as the core op's rule sees it: operands have so many leading batch axes.
+    core_node = SimpleNamespace(op=op.core_op, inputs=node.inputs, outputs=node.outputs, batch_ndim=rank)
     if not rank:
         return ctx.lower_op(op.core_op, core_node, operands)
     lowering = find(op.core_op)
@@ -210,16 +212,6 @@ def _looped(
     start = builder.constant(0, INT64)
     results = hlo.growing_loop([start], lambda index: index < builder.size(size), step, "batch", "element")
     return [hlo.slice_axis(results[place], 0, 0, size) for place in stacks]
-
-
-class _CoreNode:
-    """A `Blockwise` node as the core op's rule sees it: the operands have `batch_ndim` leading batch axes."""
-
-    def __init__(self, node: Any, op: Any, batch_ndim: int) -> None:
-        self.op = op
-        self.inputs = node.inputs
-        self.outputs = node.outputs
-        self.batch_ndim = batch_ndim
 
 
 def _of_one_element(library: Library, variable: Any, rank: int) -> Any | None:

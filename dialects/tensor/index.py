@@ -20,7 +20,7 @@ from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import unflatten
 from .data_dependent import mask_places
-from .shape import broadcast_to, common_dims, known_dim, static_int
+from .shape import broadcast_to, common_dims, elements_of, known_dim, static_int
 from .windows import Window, in_range, read_windows, window, write_windows
 
 
@@ -313,12 +313,6 @@ def _spread(ctx: Context, x: Tensor, y: Tensor, mask: Tensor, place: int) -> Ten
 # ---- indices that come with a value each -----------------------------------------------------------------------------
 
 
-def _elements(vector: Tensor, count: int) -> list[Tensor]:
-    """The elements of an integer vector, as int64 scalars."""
-    vector = hlo.convert(vector, INT64)
-    return [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(count)]
-
-
 def _inside(x: Tensor, size: Tensor) -> Tensor:
     """Flags of the integers from 0 to below `size`."""
     return (x >= 0) & (x < size)
@@ -340,7 +334,7 @@ def _in_mode(ctx: Context, x: Tensor, size: Tensor, mode: str, message: str) -> 
 @lowers("UnravelIndex")
 def unravel_index(ctx: Context, node: Any, index: Tensor, shape: Tensor) -> list[Tensor]:
     """`numpy.unravel_index`: flat indices to one index for each axis."""
-    sizes = _elements(shape, len(node.outputs))
+    sizes = elements_of(hlo.convert(shape, INT64), len(node.outputs))
     rest = hlo.convert(index, INT64)
     total = ctx.constant(1, INT64)
     for size in sizes:
@@ -360,7 +354,7 @@ def unravel_index(ctx: Context, node: Any, index: Tensor, shape: Tensor) -> list
 def ravel_multi_index(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
     """`numpy.ravel_multi_index`: one index for each axis to flat indices."""
     *indices, shape = operands
-    sizes = _elements(shape, len(indices))
+    sizes = elements_of(hlo.convert(shape, INT64), len(indices))
     dims = common_dims(ctx, [x.dims for x in indices], "the indices of RavelMultiIndex")
     indices = [broadcast_to(ctx, x, dims, "the indices of RavelMultiIndex") for x in indices]
     message = f"invalid entry in coordinates array at {ctx.builder.where}"

@@ -332,13 +332,12 @@ def svd(ctx: Context, node: Any, a: Tensor) -> Tensor | tuple[Tensor, ...]:
 _CUTOFF = 1e-15
 
 
-def _inverses(values: Tensor) -> Tensor:
-    """1 over each number (..., k), 0 for what is 0 beside the largest one."""
-    sizes = hlo.abs(values)
-    largest = hlo.reduce_monoid(sizes, [values.ndim - 1], "maximum")
-    limit = matrices.spread(largest, values, -1) * float(values.dtype.type(_CUTOFF))
-    zero, nothing = sizes <= limit, matrices.number(values, 0)
-    return hlo.select(zero, nothing, hlo.divide(1, hlo.select(zero, matrices.number(values, 1), values)))
+def _inverses(values: Tensor, part: Tensor | float) -> tuple[Tensor, Tensor]:
+    """Which numbers (..., k) are no zeros beside so small a part of the largest one; and 1 over each, 0 for zeros."""
+    sizes, one = hlo.abs(values), matrices.number(values, 1)
+    largest = hlo.reduce_monoid(sizes, [values.ndim - 1], "maximum") * part
+    kept = sizes > matrices.spread(largest, values, -1)
+    return kept, hlo.select(kept, one / hlo.select(kept, values, one), matrices.number(values, 0))
 
 
 @lowers("MatrixPinv", batched=True)
@@ -350,7 +349,7 @@ def pinv(ctx: Context, node: Any, a: Tensor) -> Tensor:
         right = matrices.adjoint(left)
     else:
         left, values, right = _where_finite(a, hlo.svd)
-    inverses = hlo.convert(_inverses(values), a.dtype)
+    inverses = hlo.convert(_inverses(values, float(values.dtype.type(_CUTOFF)))[1], a.dtype)
     columns = matrices.adjoint(right)
     scaled = columns * matrices.spread(inverses, columns, -2)
     return matrices.matmul(scaled, matrices.adjoint(left))
@@ -446,10 +445,7 @@ def least_squares(ctx: Context, node: Any, a: Tensor, b: Tensor, rcond: Tensor) 
     # What LAPACK takes for one that makes no sense.
     sensible = (rcond > 0) & (rcond < 1)
     part = hlo.select(sensible, rcond, matrices.number(rcond, float(np.finfo(dtype).eps) / 2))
-    largest = hlo.reduce_monoid(values, [0], "maximum")
-    kept = values > matrices.spread(part * largest, values, -1)
-    one, zero = matrices.number(values, 1), matrices.number(values, 0)
-    inverses = hlo.select(kept, one / hlo.select(kept, values, one), zero)
+    kept, inverses = _inverses(values, part)
     turned = matrices.matmul(matrices.adjoint(left), b)
     x = matrices.matmul(matrices.adjoint(right), turned * matrices.spread(inverses, turned, -1))
     rank = hlo.reduce_monoid(hlo.convert(kept, np.int64), [0], "add")

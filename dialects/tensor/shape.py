@@ -64,6 +64,11 @@ def typed_dims(ctx: Context, operands: Sequence[tuple[Sequence[bool], Dims]], wh
     return tuple(found)
 
 
+def elements_of(vector: Tensor, count: int) -> list[Tensor]:
+    """The first elements of a vector, as scalars."""
+    return [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(count)]
+
+
 def known_dim(x: Tensor) -> Dim | None:
     """What is known of an integer scalar as a size; None for a vector, and where nothing is."""
     return None if isinstance(x.sizes, tuple) else x.sizes
@@ -170,7 +175,7 @@ def vector_of_sizes(
     """
     if isinstance(vector.sizes, tuple) or vector.literal is not None:
         return list(ctx.builder.dims_of(vector, what))
-    elements = [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(length)]
+    elements = elements_of(vector, length)
     known = [x.sizes is not None and not isinstance(x.sizes, tuple) for x in elements]
     if ctx.builder.open_sizes and not all(known):
         known = [stays and _is_decided(ctx.dim(x, what)) for x, stays in zip(elements, known, strict=True)]
@@ -365,8 +370,7 @@ def _computed_pieces(ctx: Context, given: Tensor, total: Dim, count: int) -> lis
     ctx.check(given >= 0, "ValueError", "Split sizes cannot be negative")
     dims: list[Dim] = []
     left = total
-    for place in range(count - 1):
-        element = hlo.reshape(hlo.slice(given, [place], [place + 1]), ())
+    for element in elements_of(given, count - 1):
         # the run must get to where the flag is read
         size = hlo.minimum_(hlo.maximum_(element, 0), hlo.maximum_(ctx.builder.size(left), 0))
         dims.append(hlo.data_size(size, "split", total))
@@ -374,12 +378,21 @@ def _computed_pieces(ctx: Context, given: Tensor, total: Dim, count: int) -> lis
     return [*dims, left]
 
 
-def range_length(start: Tensor, stop: Tensor, step: Tensor) -> Tensor:
-    """`len(range(start, stop, step))` of int64 scalars, as one; known as a size where they are."""
-    forward, width = step > 0, hlo.maximum_(hlo.abs(step), 1)
-    low, high = hlo.select(forward, start, stop), hlo.select(forward, stop, start)
-    span = high if low.sizes == 0 else high - low
+def range_length(start: Tensor, stop: Tensor, step: Tensor, forward: bool | None = None) -> Tensor:
+    """`len(range(start, stop, step))` of int64 scalars, as one; known as a size where they are.
+
+    Args:
+        start, stop, step: the range.
+        forward: whether the step is taken to be positive, or negative; by default as it is.
+    """
+    if forward is None and not isinstance(step.sizes, int):
+        return hlo.select(step > 0, *(range_length(start, stop, step, way) for way in (True, False)))
+    if step.sizes > 0 if forward is None else forward:  # type: ignore[operator]
+        span = stop if start.sizes == 0 else stop - start
+    else:
+        span = start - stop
     length = span if span.uid in step.builder.at_most else hlo.maximum_(span, 0)
+    width = hlo.maximum_(hlo.abs(step), 1)
     return length if width.sizes == 1 else (length + (width - 1)) / width
 
 
@@ -455,17 +468,9 @@ def extract_diag(ctx: Context, node: Any, x: Tensor) -> Tensor:
     offset = op.offset if given == [first, second] else -op.offset
     rows, columns = x.dims[first], x.dims[second]
     length = maximum(minimum(rows - max(-offset, 0), columns - max(offset, 0)), 0)
-    places = hlo.iota(ctx.builder, (length, 1), 0, INT64)
-    index = hlo.concatenate([_moved(places, max(-offset, 0)), _moved(places, max(offset, 0))], 1)
-    return hlo.gather(
-        x,
-        index,
-        offset_dims=list(range(x.ndim - 2)),
-        collapsed_slice_dims=[first, second],
-        start_index_map=[first, second],
-        index_vector_dim=1,
-        slice_sizes=hlo.element_sizes(x, [first, second], places),
-    )
+    places = hlo.iota(ctx.builder, (length,), 0, INT64)
+    indices = [_moved(places, max(-offset, 0)), _moved(places, max(offset, 0))]
+    return hlo.take_elements(x, indices, [first, second], x.ndim - 2)
 
 
 @lowers("AllocDiag")

@@ -56,9 +56,16 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
     """The window that a basic index (a slice of scalars, or an integer scalar) selects of an axis."""
     if not isinstance(entry, slice):
         return _integer_window(ctx, entry, size, axis)
-    start, stop, step = _indices(ctx, entry, size, axis)
-    length = range_length(start, stop, step)
-    width = abs(step.sizes) if isinstance(step.sizes, int) else 1
+    step = hlo.convert(entry.step, INT64) if isinstance(entry.step, Tensor) else ctx.constant(1, INT64)
+    nonzero_step(ctx, step, f"a slice of axis {axis}")
+    width = 1
+    if isinstance(step.sizes, int):
+        width, ends = abs(step.sizes), _ends(ctx, entry, size, step.sizes > 0)
+        start, length = ends[0], range_length(*ends, step)
+    else:  # both ways are worked out, and the sign chooses
+        ways = [(way, _ends(ctx, entry, size, way)) for way in (True, False)]
+        start = hlo.select(step > 0, *(ends[0] for _, ends in ways))
+        length = hlo.select(step > 0, *(range_length(*ends, step, way) for way, ends in ways))
     computed = known_dim(length) is None
     dim = as_size(length, "slice", (size + width - 1) // width)
     first = known_dim(start)
@@ -70,28 +77,22 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
     return Window((first + (dim - 1) * step.sizes) * minimum(dim, 1), dim, width, backward=True)
 
 
-def _indices(ctx: Context, entry: slice, size: Dim, axis: int) -> tuple[Tensor, Tensor, Tensor]:
-    """`slice.indices`: start, stop and step as int64 scalars, of which a negative end was counted from the end."""
-    builder = ctx.builder
-    step = hlo.convert(entry.step, INT64) if isinstance(entry.step, Tensor) else ctx.constant(1, INT64)
-    nonzero_step(ctx, step, f"a slice of axis {axis}")
-    forward, end = step > 0, builder.size(size)
-    low, high = hlo.select(forward, ctx.constant(0), ctx.constant(-1)), hlo.select(forward, end, end - 1)
+def _ends(ctx: Context, entry: slice, size: Dim, forward: bool) -> tuple[Tensor, Tensor]:
+    """Start and stop of `slice.indices` as int64 scalars: negative ones are counted from the end."""
+    end = ctx.builder.size(size)
+    low, high = (ctx.constant(0), end) if forward else (ctx.constant(-1), end - 1)
 
     def clamped(given: Any, default: Tensor) -> Tensor:
         if not isinstance(given, Tensor):
             return default
         if isinstance(given.sizes, int) and given.sizes >= _HUGE:  # arithmetic on the number could overflow
-            return hlo.minimum_(end, high)
+            return high
         value = hlo.convert(given, INT64)
         value = hlo.select(value < 0, value + end, value)
         return hlo.minimum_(hlo.maximum_(value, low), high)
 
-    return (
-        clamped(entry.start, hlo.select(forward, low, high)),
-        clamped(entry.stop, hlo.select(forward, high, low)),
-        step,
-    )
+    first, last = (low, high) if forward else (high, low)
+    return clamped(entry.start, first), clamped(entry.stop, last)
 
 
 def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window:
