@@ -26,11 +26,11 @@ from ..builder.sizes import VALUE
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
 from ..ir import dynamic_calls, ops
-from ..ir.bindings import current_context, ir, run_pipeline, stablehlo
+from ..ir.bindings import ir, run_pipeline, stablehlo
 from ..ir.functions import inline_calls, return_values
 from ..ir.modules import refusals
-from ..ir.values import call_target, dense_attr, element_type, main_function, owner, symbol_of, terminator, walk
-from ..signature import Argument, Count, Result, Signature
+from ..ir.values import call_target, dense_attr, is_static, main_function, owner, symbol_of, terminator, walk
+from ..signature import Count, Result, Signature
 from .report import Report
 
 _ARGUMENTS = "stablehlo-refine-arguments{{types={types}}}"
@@ -91,9 +91,13 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
 
 def refine(module: ir.Module, signature: Signature) -> str:
     """Static types, from those of a signature's arguments, in place; an op that stays dynamic, as text, or ""."""
+    open_size = ir.ShapedType.get_dynamic_size()
     with module.context:
-        types = ",".join(_type_text(argument) for argument in signature.arguments)
-    if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
+        shapes = [[dim if isinstance(dim, int) else open_size for dim in a.dims] for a in signature.arguments]
+        pairs = zip(signature.arguments, shapes, strict=True)
+        types = ",".join(str(ops.tensor_type(a.dtype, shape)) for a, shape in pairs)
+    composites = (op for op in walk(module) if op.name == "stablehlo.composite")
+    if not all(is_static(value.type) for op in composites for value in (*op.operands, *op.results)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
     if any(call_target(op) in dynamic_calls.RULES for op in walk(module)):
@@ -148,12 +152,6 @@ def _computed_from(values: Sequence[ir.Value]) -> set[ir.Value]:
             left += op.operands
         seen.add(value)
     return found
-
-
-def _is_open(operation: ir.Operation) -> bool:
-    """Whether a size of an operand or a result is not known."""
-    types = [ir.RankedTensorType(value.type) for value in (*operation.operands, *operation.results)]
-    return not all(type_.has_static_shape for type_ in types)
 
 
 def _refine_ops(module: ir.Module) -> bool:
@@ -315,11 +313,6 @@ def _fix_values(function: ir.Operation, signature: Signature, sizes: Mapping[str
                     f"specialize: give all of {[name for name in argument.values if name]}, the sizes in argument "
                     f"{argument.name!r}, or none"
                 )
-
-
-def _type_text(argument: Argument) -> str:
-    shape = "".join(f"{dim if isinstance(dim, int) else '?'}x" for dim in argument.dims)
-    return f"tensor<{shape}{element_type(argument.dtype, current_context())}>"
 
 
 def _open_op(module: ir.Module) -> str:

@@ -17,7 +17,7 @@ how the library writes a Scan, the gradient is left as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any
@@ -42,9 +42,9 @@ def save_steps(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         outputs: its outputs.
     """
     outputs = list(outputs)
-    search = Search()
+    loop_of, numbers, settled = cache(Loop), Numbers(), set[tuple[Any, Any]]()
     for _ in range(_MOST):
-        found = ((pair, kept_for(pair)) for pair in search.pairs(order(outputs, set(inputs))))
+        found = ((pair, kept_for(pair)) for pair in _pairs(order(outputs, set(inputs)), loop_of, numbers, settled))
         pair, kept = next((each for each in found if each[1]), (None, []))
         if pair is None:
             break
@@ -126,31 +126,22 @@ class Pair:
     traced: Mapping[Any, Any]
 
 
-class Search:
-    """Looks for pairs in a graph, and again where some of it has changed."""
-
-    def __init__(self) -> None:
-        self._loop, self._numbers = cache(Loop), Numbers()
-        self._settled: set[tuple[Any, Any]] = set()
-
-    def pairs(self, nodes: Sequence[Any]) -> Iterator[Pair]:
-        """Pairs of loops of which the second reads what the first reads or gives, from the end; each only once."""
-        scans = [node for node in nodes if is_scan(node) and not node.op.info.as_while]
-        numbers, earlier = self._numbers, list[Any]()  # in this order none can depend on a later one
-        for node in scans:
-            rows = None
-            for origin in earlier:
-                if (origin, node) in self._settled:
-                    continue
-                self._settled.add((origin, node))
-                if rows is None:
-                    sequences = self._loop(node).parts.sequences
-                    rows = [(root, behind, inner) for outer, inner in sequences for root, behind in backwards(outer)]
-                    read = {numbers.of(root) for root, _, _ in rows}
-                given = [*origin.outputs, *(outer for outer, _ in self._loop(origin).parts.sequences)]
-                if any(numbers.of(x) in read for x in given):
-                    yield _pair(self._loop(origin), self._loop(node), rows, numbers)
-            earlier.append(node)
+def _pairs(
+    nodes: Sequence[Any], loop_of: Callable[[Any], Loop], numbers: Numbers, settled: set[tuple[Any, Any]]
+) -> Iterator[Pair]:
+    """Pairs of loops of which the second reads what the first reads or gives, from the end; each only once."""
+    earlier = list[Any]()  # in this order none can depend on a later one
+    for node in nodes:
+        if not is_scan(node) or node.op.info.as_while:
+            continue
+        rows = [(root, at, inner) for outer, inner in loop_of(node).parts.sequences for root, at in backwards(outer)]
+        read = {numbers.of(root) for root, _, _ in rows}
+        for origin in earlier:
+            given = [*origin.outputs, *(outer for outer, _ in loop_of(origin).parts.sequences)]
+            if (origin, node) not in settled and any(numbers.of(x) in read for x in given):
+                settled.add((origin, node))
+                yield _pair(loop_of(origin), loop_of(node), rows, numbers)
+        earlier.append(node)
 
 
 def _pair(forward: Loop, backward: Loop, rows: Sequence[tuple[Any, int, Any]], numbers: Numbers) -> Pair:
