@@ -91,11 +91,10 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
 
 def refine(module: ir.Module, signature: Signature) -> str:
     """Static types, from those of a signature's arguments, in place; an op that stays dynamic, as text, or ""."""
-    open_size = ir.ShapedType.get_dynamic_size()
-    with module.context:
-        shapes = [[dim if isinstance(dim, int) else open_size for dim in a.dims] for a in signature.arguments]
-        pairs = zip(signature.arguments, shapes, strict=True)
-        types = ",".join(str(ops.tensor_type(a.dtype, shape)) for a, shape in pairs)
+    with ir.Location.unknown(module.context):
+        shapes = [[dim if isinstance(dim, int) else ops.DYNAMIC for dim in a.dims] for a in signature.arguments]
+        arguments = zip(signature.arguments, shapes, strict=True)
+        types = ",".join(str(ops.tensor_type(a.dtype, shape)) for a, shape in arguments)
     composites = (op for op in walk(module) if op.name == "stablehlo.composite")
     if not all(is_static(value.type) for op in composites for value in (*op.operands, *op.results)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
