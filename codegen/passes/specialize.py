@@ -26,7 +26,7 @@ from ..builder.sizes import VALUE
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
 from ..ir import dynamic_calls, ops
-from ..ir.bindings import ir, run_pipeline, stablehlo
+from ..ir.bindings import DYNAMIC, ir, run_pipeline, stablehlo
 from ..ir.functions import inline_calls, return_values
 from ..ir.modules import refusals
 from ..ir.values import call_target, dense_attr, is_static, main_function, owner, symbol_of, terminator, walk
@@ -92,7 +92,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
 def refine(module: ir.Module, signature: Signature) -> str:
     """Static types, from those of a signature's arguments, in place; an op that stays dynamic, as text, or ""."""
     with ir.Location.unknown(module.context):
-        shapes = [[dim if isinstance(dim, int) else ops.DYNAMIC for dim in a.dims] for a in signature.arguments]
+        shapes = [[dim if isinstance(dim, int) else DYNAMIC for dim in a.dims] for a in signature.arguments]
         arguments = zip(signature.arguments, shapes, strict=True)
         types = ",".join(str(ops.tensor_type(a.dtype, shape)) for a, shape in arguments)
     composites = (op for op in walk(module) if op.name == "stablehlo.composite")
