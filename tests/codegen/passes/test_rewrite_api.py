@@ -1,4 +1,6 @@
-"""What `hlograph.passes` promises: its names and what they take, errors for names that are wrong, groups, functions."""
+"""What `hlograph.passes` promises: its names and what they take, errors for names that are wrong, groups, functions;
+what rewrites ask about ops and values, and how they copy them.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,20 @@ import hlograph
 from hlograph import Program, passes
 from hlograph.codegen.passes import simplify
 from hlograph.errors import PassError
-from hlograph.passes import call_function, clone, constant, defining, group, is_constant, ops, rewrite, stablehlo
+from hlograph.passes import (
+    Refused,
+    Report,
+    call_function,
+    clone,
+    constant,
+    defining,
+    group,
+    ir,
+    is_constant,
+    ops,
+    rewrite,
+    stablehlo,
+)
 
 # For API 1. Where one of these changes, in another way than by a further argument with a default, API counts up.
 PROMISED = {
@@ -233,3 +248,313 @@ def test_a_copy_with_another_type() -> None:
         assert wide.dtype == np.float64
         np.testing.assert_allclose(wide, np.exp(at), rtol=1e-6)
         np.testing.assert_array_equal(wide, wide.astype(np.float32))
+
+
+# ---- what rewrites ask about ops and values --------------------------------------------------------------------------
+
+TEXT = """
+func.func @main(%x: tensor<3x?xf32>, %y: tensor<4xi8>) -> (tensor<4xi8>, tensor<f32>) {
+  %c = stablehlo.constant dense<-3> : tensor<i8>
+  %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<i8>) -> tensor<2x2xi8>
+  %r = stablehlo.reshape %b : (tensor<2x2xi8>) -> tensor<4xi8>
+  %t = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi8>
+  %s = stablehlo.add %r, %t : tensor<4xi8>
+  %m = stablehlo.multiply %s, %s : tensor<4xi8>
+  %n = stablehlo.constant dense<0x7FC00000> : tensor<f32>
+  %g = stablehlo.constant dense<true> : tensor<3xi1>
+  %k = stablehlo.slice %m [1:4:2] : (tensor<4xi8>) -> tensor<2xi8>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %e = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [0, 1]
+      : (tensor<3x?xf32>, tensor<f32>) -> tensor<f32>
+  %d = stablehlo.reduce(%x init: %z) across dimensions = [0, 1] : (tensor<3x?xf32>, tensor<f32>) -> tensor<f32>
+   reducer(%p: tensor<f32>, %q: tensor<f32>) {
+    %0 = stablehlo.add %p, %p : tensor<f32>
+    stablehlo.return %0 : tensor<f32>
+  }
+  return %m, %e : tensor<4xi8>, tensor<f32>
+}
+"""
+
+
+def parsed(text):
+    """A module, and the ops of its function's body."""
+    module = Program.parse(text).copy_module()
+    return module, [each.operation for each in module.body.operations[0].regions[0].blocks[0].operations]
+
+
+@pytest.fixture
+def named():
+    """The ops of the function's body by name; and its arguments."""
+    module, found = parsed(TEXT)
+    x, y = module.body.operations[0].regions[0].blocks[0].arguments
+    return dict(zip("cbrtsmngkzed", found, strict=False)) | {"module": module, "x": x, "y": y}
+
+
+def value(named, name):
+    return named[name] if name in "xy" else named[name].results[0]
+
+
+# A function, the value that it is asked about, what else it takes, and the answer; or why it refuses.
+ASKED = [
+    ("shape_of", "x", (), (3, None)),
+    ("static_shape", "y", (), (4,)),
+    ("static_shape", "x", (), "tensor<3x?xf32> has a dynamic dimension"),
+    ("dtype_of", "y", (), np.int8),
+    ("dtype_of", "g", (), np.bool_),
+    ("owner", "x", (), None),
+    ("owner", "s", (), "%s"),
+    ("defining", "s", ("stablehlo.add",), "%s"),
+    ("defining", "s", (), "%s"),
+    (
+        "defining",
+        "s",
+        ("stablehlo.dot_general", "stablehlo.slice"),
+        "of stablehlo.add, not of stablehlo.dot_general",
+    ),
+    ("defining", "x", (), "an operand is an argument, not the result of an op"),
+    ("constant", "c", (), -3),
+    ("constant", "r", (), -3),  # behind a broadcast and a reshape
+    ("constant", "t", (), [1, 2, 3, 4]),
+    ("constant", "g", (), True),
+    ("constant", "s", (), None),
+    ("constant", "x", (), None),
+    ("is_constant", "r", (-3,), True),
+    ("is_constant", "r", (3,), False),
+    ("is_constant", "t", (1,), False),
+    ("is_constant", "n", (np.nan,), False),
+    ("single_use", "t", (), True),
+    ("single_use", "s", (), False),  # twice by one op
+    ("single_use", "n", (), False),  # not at all
+    ("only_user", "t", (), "%s"),
+    ("only_user", "t", ("stablehlo.add",), "%s"),
+    ("only_user", "t", ("stablehlo.abs",), "it is used by stablehlo.add, not by stablehlo.abs"),
+    ("only_user", "s", (), "the value has 2 uses, not one"),
+    ("only_user", "n", (), "the value has 0 uses"),
+    ("integers", "%k", ("start_indices",), (1,)),
+    ("integers", "%k", ("strides",), (2,)),
+    ("integers", "%k", ("interior",), ()),
+    ("text_attribute", "%k", ("nothing",), ""),
+    ("reduction", "%e", (), "stablehlo.add"),
+    ("reduction", "%d", (), "does not combine its elements with a single op, but with stablehlo.add"),
+]
+
+
+@pytest.mark.parametrize(("name", "asked", "more", "answer"), ASKED)
+def test_what_a_rewrite_asks(named, name, asked, more, answer):
+    of = named[asked[1:]] if asked.startswith("%") else value(named, asked)
+    if isinstance(answer, str) and " " in answer:
+        with pytest.raises(Refused) as refusal:
+            getattr(passes, name)(of, *more)
+        assert answer in str(refusal.value)
+        return
+    found = getattr(passes, name)(of, *more)
+    if isinstance(found, np.ndarray):
+        np.testing.assert_array_equal(found, answer)
+    else:
+        assert found == (named[answer[1:]] if isinstance(answer, str) and answer.startswith("%") else answer)
+
+
+def test_uses_and_attributes(named):
+    assert [op.name for op in passes.users(named["s"].results[0])] == ["stablehlo.multiply"] * 2
+    assert "limit_indices" in passes.attributes_of(named["k"].attributes)
+
+
+def test_a_reduction_that_returns_what_it_had():
+    kept = TEXT.replace("%0 = stablehlo.add %p, %p", "%0 = stablehlo.add %p, %q").replace(
+        "stablehlo.return %0", "stablehlo.return %p"
+    )
+    module, found = parsed(kept)
+    assert module.operation.verify()
+    with pytest.raises(Refused, match="does not combine its elements with a single op"):
+        passes.reduction(found[-2])
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "f32", "f64", "i1", "i8", "ui16", "i64", "complex<f32>"])
+def test_new_constants_and_reductions(kind):
+    text = f"func.func @main(%x: tensor<2x3x{kind}>, %y: tensor<3x{kind}>) -> tensor<3x{kind}> {{\n"
+    module, (last,) = parsed(text + f"return %y : tensor<3x{kind}>\n}}\n")
+    x = module.body.operations[0].regions[0].blocks[0].arguments[0]
+    with ir.InsertionPoint(last), last.location:
+        ones, zero = passes.full_like(x, 1), passes.full_like(x, 0, ())
+        total = passes.reduce_with("stablehlo.add", stablehlo.add(ones, x), zero, [0])
+    assert passes.is_constant(ones, 1)
+    assert passes.reduction(passes.owner(total)) == "stablehlo.add"
+    last.operands[0] = total
+    module.operation.verify()
+    dtype = passes.dtype_of(x)
+    if dtype.kind in "fi":
+        x = np.arange(6).reshape(2, 3).astype(dtype)
+        found = Program.parse(str(module)).interpret(x, x[0])[0]
+        np.testing.assert_array_equal(found, (x + 1).sum(0).astype(dtype))
+
+
+LOOP = """
+func.func @main(%x: tensor<f32>, %w: tensor<f32>, %steps: tensor<i32>) -> (tensor<f32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %half = stablehlo.constant dense<0.5> : tensor<f32>
+  %0:4 = stablehlo.while(%i = %zero, %c = %x, %k = %half, %d = %w) : tensor<i32>, tensor<f32>, tensor<f32>, tensor<f32>
+    cond {
+      %1 = stablehlo.compare LT, %i, %steps, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %1 = stablehlo.add %i, %one : tensor<i32>
+      %p = stablehlo.compare GT, %c, %k, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = "stablehlo.if"(%p) ({
+        %5 = stablehlo.multiply %c, %k : tensor<f32>
+        stablehlo.return %5 : tensor<f32>
+      }, {
+        %5 = stablehlo.add %c, %w : tensor<f32>
+        stablehlo.return %5 : tensor<f32>
+      }) : (tensor<i1>) -> tensor<f32>
+      %3 = stablehlo.sine %d : tensor<f32>
+      stablehlo.return %1, %2, %k, %3 : tensor<i32>, tensor<f32>, tensor<f32>, tensor<f32>
+    }
+  %6 = stablehlo.add %0#1, %x : tensor<f32>
+  return %0#1, %6 : tensor<f32>, tensor<f32>
+}
+"""
+
+
+def loop_of(module) -> ir.Operation:
+    block = module.body.operations[0].regions[0].blocks[0]
+    return next(op.operation for op in block.operations if op.operation.name == "stablehlo.while")
+
+
+def test_places():
+    module, outer = parsed(LOOP)
+    main, loop = module.body.operations[0].operation, loop_of(module)
+    body = [op.operation for op in loop.regions[1].blocks[0].operations]
+    branch = next(op for op in body if op.name == "stablehlo.if")
+    inside = branch.regions[0].blocks[0].operations[0].operation
+    names = ["stablehlo.if", "stablehlo.while", "func.func", "builtin.module"]
+    assert [op.name for op in passes.ancestors(inside)] == names
+    assert passes.enclosing(inside) == loop
+    assert passes.enclosing(inside, "stablehlo.if") == branch
+    assert passes.enclosing(loop) is None
+    x, carry = main.regions[0].blocks[0].arguments[0], loop.regions[1].blocks[0].arguments[1]
+    half, last = outer[1].results[0], outer[-2]
+    condition = loop.regions[0].blocks[0].operations[0].operation
+    for found, op, expected in [
+        (x, inside, True),
+        (half, inside, True),
+        (carry, inside, True),
+        (carry, last, False),
+        (loop.results[0], inside, False),  # it is the loop that it lies in
+        (loop.results[0], last, True),
+        (last.results[0], loop, False),
+        (inside.results[0], inside, False),
+        (body[0].results[0], inside, True),
+        (carry, condition, False),  # another block's argument
+    ]:
+        assert passes.dominates(found, op) is expected
+
+
+ARGUMENTS = [(np.float32(3), np.float32(0.25), np.int32(steps)) for steps in (0, 1, 5)]
+
+
+def with_loop(make, prepare=lambda loop: None) -> Program:
+    """The program with its loop replaced by what is made of it: a value for each of its results that is used."""
+    module, _ = parsed(LOOP)
+    loop = loop_of(module)
+    prepare(loop)
+    with ir.InsertionPoint(loop), loop.location:
+        results = make(loop)
+    for place, made in results.items():
+        loop.results[place].replace_all_uses_with(made)
+    loop.erase()
+    return Program.parse(str(module))
+
+
+def test_a_loop_without_some_of_its_carries():
+    """The dead one goes; the constant one is made anew inside."""
+
+    def prepare(loop):
+        """The dead carry is read by its own next value alone, which must go first."""
+        terminator = list(loop.regions[1].blocks[0].operations)[-1].operation
+        sine = defining(terminator.operands[3])
+        terminator.operands[3] = loop.regions[1].blocks[0].arguments[3]
+        sine.erase()
+
+    def make(loop):
+        half = lambda: passes.clone(defining(loop.operands[2])).results[0]  # noqa: E731
+        return {1: passes.rebuild_while(loop, [0, 1], replaced={2: half}).results[1]}
+
+    after = with_loop(make, prepare)
+    assert len(loop_of(after.copy_module()).results) == 2
+    for arguments in ARGUMENTS:
+        for one, other in zip(Program.parse(LOOP).interpret(*arguments), after.interpret(*arguments), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_loop_with_further_carries():
+    """A sum of what a carry was, and a change of what the body returns for another."""
+
+    def make(loop):
+        def step(extra, known, returned):
+            assert len(extra) == 1
+            before = loop.regions[1].blocks[0].arguments[1]
+            returned[3] = returned[1]
+            return [stablehlo.add(extra[0], known[before])]
+
+        zero = stablehlo.constant(ir.DenseElementsAttr.get(np.zeros((), np.float32)))
+        new = passes.rebuild_while(loop, [0, 1, 2, 3], [zero], step)
+        return {1: stablehlo.add(new.results[4], new.results[3])}
+
+    after = with_loop(make)
+    for arguments in ARGUMENTS:
+        x, w, steps = arguments
+        total, value, last = np.float32(0), x, w
+        for _ in range(steps):
+            total += value
+            value = value * np.float32(0.5) if value > 0.5 else value + w
+            last = value
+        np.testing.assert_array_equal(after.interpret(*arguments)[0], total + last)
+
+
+def test_a_copy_of_a_block():
+    """Ops in regions of the copied ones see the new values too."""
+
+    def make(loop):
+        block = loop.regions[1].blocks[0]
+        returned, known = passes.clone_block(block, dict(zip(block.arguments, loop.operands, strict=True)))
+        assert known[next(iter(block.operations)).operation.results[0]] == passes.owner(returned[0]).operands[1]
+        return {1: returned[1]}
+
+    after = with_loop(make)
+    x, w, _ = ARGUMENTS[0]
+    assert after.interpret(*ARGUMENTS[0])[0] == (x * np.float32(0.5))
+    assert after.interpret(np.float32(0.25), w, np.int32(7))[0] == np.float32(0.25) + w
+
+
+def test_a_copy_of_an_op(named):
+    with ir.InsertionPoint(named["m"]), named["m"].location:
+        copy = passes.clone(named["m"], [named["t"].results[0], named["y"]])
+    assert list(copy.operands) == [named["t"].results[0], named["y"]]
+    assert list(named["m"].operands) == [named["s"].results[0]] * 2
+    assert copy.is_before_in_block(named["m"])
+
+
+def test_reports(named):
+    quiet, loud = Report("mine"), Report("mine", detailed=True)
+    for report in (quiet, loud):
+        report.applied(named["s"], result="a subtract")
+        report.refused(named["m"], "no reason", "other")
+        report.refused(named["m"], "no reason", "other")
+        report.applied(report.describe(named["e"]))
+    assert quiet.rewritten == loud.rewritten == {"mine": 2}
+    assert quiet.text == ""
+    lines = loud.text.splitlines()
+    assert lines[0].startswith("mine: %2 = stablehlo.add")
+    assert lines[0].endswith("(line 7): a subtract")
+    assert lines[1].startswith("other: ")
+    assert lines[1].endswith("left alone: no reason")
+    assert lines[2].startswith("mine: ")
+    assert "stablehlo.reduce : tensor<f32> (line 13): rewritten" in lines[2]
+    assert len(lines) == 3
+    assert loud.changed
+    assert not Report("mine").changed
+    assert Report("mine", silent=True).changed
+    long = " ".join(["x"] * 200)
+    loud.refused(long, "a")
+    assert long in loud.text  # a text is taken as it is
