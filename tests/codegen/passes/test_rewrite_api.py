@@ -18,20 +18,7 @@ import hlograph
 from hlograph import Program, passes
 from hlograph.codegen.passes import simplify
 from hlograph.errors import PassError
-from hlograph.passes import (
-    Refused,
-    Report,
-    call_function,
-    clone,
-    constant,
-    defining,
-    group,
-    ir,
-    is_constant,
-    ops,
-    rewrite,
-    stablehlo,
-)
+from hlograph.passes import call_function, clone, constant, defining, group, is_constant, ops, rewrite, stablehlo
 
 # For API 1. Where one of these changes, in another way than by a further argument with a default, API counts up.
 PROMISED = {
@@ -343,7 +330,7 @@ ASKED = [
 def test_what_a_rewrite_asks(named, name, asked, more, answer):
     of = named[asked[1:]] if asked.startswith("%") else value(named, asked)
     if isinstance(answer, str) and " " in answer:
-        with pytest.raises(Refused) as refusal:
+        with pytest.raises(passes.Refused) as refusal:
             getattr(passes, name)(of, *more)
         assert answer in str(refusal.value)
         return
@@ -365,7 +352,7 @@ def test_a_reduction_that_returns_what_it_had():
     )
     module, found = parsed(kept)
     assert module.operation.verify()
-    with pytest.raises(Refused, match="does not combine its elements with a single op"):
+    with pytest.raises(passes.Refused, match="does not combine its elements with a single op"):
         passes.reduction(found[-2])
 
 
@@ -374,7 +361,7 @@ def test_new_constants_and_reductions(kind):
     text = f"func.func @main(%x: tensor<2x3x{kind}>, %y: tensor<3x{kind}>) -> tensor<3x{kind}> {{\n"
     module, (last,) = parsed(text + f"return %y : tensor<3x{kind}>\n}}\n")
     x = module.body.operations[0].regions[0].blocks[0].arguments[0]
-    with ir.InsertionPoint(last), last.location:
+    with passes.ir.InsertionPoint(last), last.location:
         ones, zero = passes.full_like(x, 1), passes.full_like(x, 0, ())
         total = passes.reduce_with("stablehlo.add", stablehlo.add(ones, x), zero, [0])
     assert passes.is_constant(ones, 1)
@@ -416,7 +403,7 @@ func.func @main(%x: tensor<f32>, %w: tensor<f32>, %steps: tensor<i32>) -> (tenso
 """
 
 
-def loop_of(module) -> ir.Operation:
+def loop_of(module) -> passes.ir.Operation:
     block = module.body.operations[0].regions[0].blocks[0]
     return next(op.operation for op in block.operations if op.operation.name == "stablehlo.while")
 
@@ -458,7 +445,7 @@ def with_loop(make, prepare=lambda loop: None) -> Program:
     module, _ = parsed(LOOP)
     loop = loop_of(module)
     prepare(loop)
-    with ir.InsertionPoint(loop), loop.location:
+    with passes.ir.InsertionPoint(loop), loop.location:
         results = make(loop)
     for place, made in results.items():
         loop.results[place].replace_all_uses_with(made)
@@ -497,7 +484,7 @@ def test_a_loop_with_further_carries():
             returned[3] = returned[1]
             return [stablehlo.add(extra[0], known[before])]
 
-        zero = stablehlo.constant(ir.DenseElementsAttr.get(np.zeros((), np.float32)))
+        zero = stablehlo.constant(passes.ir.DenseElementsAttr.get(np.zeros((), np.float32)))
         new = passes.rebuild_while(loop, [0, 1, 2, 3], [zero], step)
         return {1: stablehlo.add(new.results[4], new.results[3])}
 
@@ -528,7 +515,7 @@ def test_a_copy_of_a_block():
 
 
 def test_a_copy_of_an_op(named):
-    with ir.InsertionPoint(named["m"]), named["m"].location:
+    with passes.ir.InsertionPoint(named["m"]), named["m"].location:
         copy = passes.clone(named["m"], [named["t"].results[0], named["y"]])
     assert list(copy.operands) == [named["t"].results[0], named["y"]]
     assert list(named["m"].operands) == [named["s"].results[0]] * 2
@@ -536,7 +523,7 @@ def test_a_copy_of_an_op(named):
 
 
 def test_reports(named):
-    quiet, loud = Report("mine"), Report("mine", detailed=True)
+    quiet, loud = passes.Report("mine"), passes.Report("mine", detailed=True)
     for report in (quiet, loud):
         report.applied(named["s"], result="a subtract")
         report.refused(named["m"], "no reason", "other")
@@ -553,8 +540,8 @@ def test_reports(named):
     assert "stablehlo.reduce : tensor<f32> (line 13): rewritten" in lines[2]
     assert len(lines) == 3
     assert loud.changed
-    assert not Report("mine").changed
-    assert Report("mine", silent=True).changed
+    assert not passes.Report("mine").changed
+    assert passes.Report("mine", silent=True).changed
     long = " ".join(["x"] * 200)
     loud.refused(long, "a")
     assert long in loud.text  # a text is taken as it is
