@@ -95,8 +95,7 @@ def refine(module: ir.Module, signature: Signature) -> str:
         shapes = [[dim if isinstance(dim, int) else DYNAMIC for dim in a.dims] for a in signature.arguments]
         arguments = zip(signature.arguments, shapes, strict=True)
         types = ",".join(str(ops.tensor_type(a.dtype, shape)) for a, shape in arguments)
-    composites = (op for op in walk(module) if op.name == "stablehlo.composite")
-    if not all(is_static(value.type) for op in composites for value in (*op.operands, *op.results)):
+    if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
     if any(call_target(op) in dynamic_calls.RULES for op in walk(module)):
@@ -151,6 +150,11 @@ def _computed_from(values: Sequence[ir.Value]) -> set[ir.Value]:
             left += op.operands
         seen.add(value)
     return found
+
+
+def _is_open(op: ir.Operation) -> bool:
+    """Whether a size of an operand or a result is not known."""
+    return not all(is_static(value.type) for value in (*op.operands, *op.results))
 
 
 def _refine_ops(module: ir.Module) -> bool:
