@@ -12,7 +12,7 @@ are therefore checked where JAX traces a new signature, and not again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -327,11 +327,17 @@ class Function(Written):
             CompileError: the device's compiler refuses the program.
             PaddingError: the policy pads a size, and an op has no padding rule.
         """
-        from .warming import compile_all, wanted
+        from .warming import compile_all
+
+        return compile_all(self.works(sizes, up_to or {}), self._x64)
+
+    def works(self, sizes: Sizes, up_to: Mapping[str, int]) -> list[Callable[[], Iterable[Executable]]]:
+        """What makes the executables of `warm`, which are not compiled yet, for each of its calls."""
+        from .warming import wanted
 
         serving = self._serving
-        found = wanted(self.program, self.options, serving.policies, sizes, up_to or {}, serving.planned, self.shelf)
-        return compile_all([partial(serving.warmed, *each, self._calls.value) for each in found], self._x64)
+        found = wanted(self.program, self.options, serving.policies, sizes, up_to, serving.planned, self.shelf)
+        return [partial(serving.warmed, *each, self._calls.value) for each in found]
 
     def needs_threads(self, args: Sequence[Any]) -> str:
         """Compiles what a call with such arguments runs on; why that needs XLA's threads, or "" if it does not."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,17 +26,13 @@ from ...codegen.analysis.platforms import refuse_others
 from ...codegen.artifact.files import write_atomically
 from ...codegen.artifact.parameters import contents
 from ...codegen.artifact.writing import parted
-from ...codegen.errors import ArgumentError, ArtifactError, CompileError, GraphError, OptionError, PolicyError
+from ...codegen.errors import ArtifactError, CompileError, GraphError, OptionError
 from ...codegen.parameters import DEFAULT_LIMIT
 from ...codegen.program import Program
-from ...codegen.recipe import Recipe
 from ..executables.devices import choose_device, find_device, is_synchronous, platform_of
-from ..executables.executable import Account, Executable
-from ..executables.policy import Bucket, Plan, Policies, PolicyArgument
-from ..executables.prepared import PreparedProgram, pending_size
+from ..executables.policy import Bucket, PolicyArgument
 from ..executables.stored import Kept, Machine, Stored, key_of
 from ..function import Function
-from ..lowered.ahead import all_sizes, known_sizes
 from ..options import CompileOptions
 from .opening import FORMAT, MANIFEST, PARAMETERS, PROGRAM
 
@@ -97,8 +95,7 @@ def bundle(
     refuse_others(program.name, own, wanted)
     saved, constants = parted(program, PARAMETERS, parameter_limit, derivatives)
     read = Program.parse(saved, filename=f"{program.name} in {path}", trusted=True)
-    plans = _plans(read, chosen, sizes)
-    executables = [_compiled(read, plan, chosen, find_device(platform)) for platform in wanted for plan in plans]
+    executables = [stored for platform in wanted for stored in _compiled(read, chosen, platform, sizes)]
     named = {f"executables/{number}": stored for number, stored in enumerate(executables)}
     parts = {MANIFEST: _manifest(chosen, named), PROGRAM: saved, **{name: one.read() for name, one in named.items()}}
     arrays = {name: np.frombuffer(data, np.uint8) for name, data in parts.items()}
@@ -149,69 +146,39 @@ def _policy(policy: PolicyArgument) -> Any:
     return policy
 
 
-def _plans(program: Program, options: CompileOptions, sizes: Sequence[Sizes] | None) -> list[Plan]:
-    """How the calls that were asked for are met, each plan once.
+def _compiled(
+    program: Program, options: CompileOptions, platform: str, sizes: Sequence[Sizes] | None
+) -> Iterator[Stored]:
+    """What calls with these sizes run on, compiled for a platform, each once.
 
     Raises:
         ArgumentError: a size is missing or unknown.
     """
-    found: dict[Any, Plan] = {}
+    options = replace(options, device=platform, cpu=replace(options.cpu, blas=False))
+    numpy, known = options.numpy is not None, set[Any]()
+    device = choose_device(options.cpu, find_device(platform), numpy=numpy)
     for given in [{}] if sizes is None else sizes:
-        known = known_sizes(program.signature, given)
-        roots = all_sizes(program.signature, known, options.policy)
-        for plan in _stages(program, Policies(options.policy, program.signature), roots, known):
-            found.setdefault(key_of(plan), plan)
-    return list(found.values())
-
-
-def _stages(program: Program, policies: Policies, roots: Sizes, known: Sizes) -> Iterator[Plan]:
-    """The plan of a call; and of what follows where it computes a size that has no bound."""
-    try:
-        plan = policies.plan(roots)
-        if not program.signature.has_data_sizes:
-            yield plan if plan.bounds else Plan(roots, {})
-            return
-        while True:
-            yield plan
-            pending = pending_size(_recipe(program, plan).sized(program).signature)
-            if not pending:
-                return
-            if pending not in known:
-                raise ArgumentError(
-                    f"the size {pending} is computed from data and has no bound; give its greatest value: "
-                    f"sizes=[{{{pending!r}: ...}}]"
-                )
-            plan = Plan(plan.exact, {**plan.bounds, pending: policies.bound(pending, known[pending])})
-    except PolicyError as error:
-        raise ArgumentError(str(error)) from None
-
-
-def _recipe(program: Program, plan: Plan, passes: tuple[str, ...] = ()) -> Recipe:
-    padded = plan.bounds or program.signature.has_data_sizes
-    return Recipe(plan.exact, plan.bounds if padded else None, passes)
-
-
-def _compiled(program: Program, plan: Plan, options: CompileOptions, device: Any) -> Stored:
-    cpu = replace(options.cpu, blas=False)
-    runs_on = choose_device(cpu, device, numpy=options.numpy is not None)
-    account = Account(lambda: None)
-    executable = Executable(plan, account, cpu, runs_on, options.numpy)
-    recipe = _recipe(program, plan, options.passes)
-    executable.prepare(lambda: PreparedProgram(recipe.sized(program), recipe), lambda _: lambda _: None)
-    compiled = executable.ahead()
-    try:
-        data = serialize_executable.serialize(compiled)
-    except (jax.errors.JaxRuntimeError, ValueError, NotImplementedError) as error:
-        raise CompileError(f"{program.name} for {plan}: XLA does not serialize it: {error}") from None
-    kept = Kept(
-        executable.name,
-        executable.signature,
-        None if executable.plan.places is None else tuple(executable.plan.places),
-        executable.plan.direct,
-        executable.prepared.calls_lapack and platform_of(runs_on) == "cpu",
-        executable.notes,
-        data,
-    )
-    part = pickle.dumps(kept)
-    numpy = options.numpy is not None
-    return Stored(plan, Machine.of(runs_on), is_synchronous(runs_on), numpy, account.compile_seconds, lambda: part)
+        # A function for each: how one is met does not depend on those before.
+        for executable in (each for work in Function(program, options).works([given], {}) for each in work()):
+            start = time.perf_counter()
+            if key_of(executable.sizes) in known:
+                continue
+            known.add(key_of(executable.sizes))
+            try:
+                data = serialize_executable.serialize(executable.ahead())
+            except (jax.errors.JaxRuntimeError, ValueError, NotImplementedError) as error:
+                raise CompileError(
+                    f"{program.name} for {executable.sizes}: XLA does not serialize it: {error}"
+                ) from None
+            kept = Kept(
+                executable.name,
+                executable.signature,
+                None if executable.plan.places is None else tuple(executable.plan.places),
+                executable.plan.direct,
+                executable.prepared.calls_lapack and platform_of(device) == "cpu",
+                executable.notes,
+                data,
+            )
+            seconds, machine = time.perf_counter() - start, Machine.of(device)
+            read = partial(pickle.dumps, kept)
+            yield Stored(executable.sizes, machine, is_synchronous(device), numpy, seconds, read)
