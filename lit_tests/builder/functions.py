@@ -128,7 +128,7 @@ show(
     lambda x, i: hlo.dynamic_slice(x, starts(x, i), (2, x.dims[1])),
 )
 
-# ---- Reductions with every monoid, reductions of several operands together, argmin, sorting
+# ---- Reductions with every monoid, argmin
 
 real, dynamic = ("float64", 3, 4), ("float64", "n", 4)
 
@@ -143,17 +143,6 @@ show("reduce_monoid.static", [real], each("add", "multiply", "maximum", "minimum
 show("reduce_monoid.static.int32", [("int32", 3, 4)], each("maximum", "minimum", "and", "or", "xor"))
 
 
-def sum_and_count(x):
-    ones = hlo.full_like(x, 1.0)
-    zero = x.builder.constant(np.float64(0))
-    return hlo.reduce([x, ones], [zero, zero], [1], lambda a, i, b, j: [hlo.add(a, b), hlo.add(i, j)])
-
-
-# CHECK-LABEL: module @reduce.dynamic
-# CHECK-NEXT: a:2 = reduce<[1], (p0, p1, p2, p3) -> (add(p0, p2), add(p1, p3))>(arg0, 1, 0, 0) : tensor<?xf64>, tensor<?xf64>
-# CHECK-NEXT: return a#0, a#1 : tensor<?xf64>, tensor<?xf64>
-show("reduce.dynamic", [dynamic], sum_and_count)
-
 # CHECK-LABEL: module @arg_reduce.dynamic
 # CHECK-NEXT: c:2 = reduce<[0]>(arg0, dynamic_iota<0, ?x4xi64>([size<0>(arg0), 4]), inf, 9223372036854775807) : tensor<4xf64>, tensor<4xi64>
 # CHECK-NEXT: (p0, p1, p2, p3) ->
@@ -164,39 +153,9 @@ show("reduce.dynamic", [dynamic], sum_and_count)
 show("arg_reduce.dynamic", [dynamic], lambda x: hlo.arg_reduce(x, 0, "minimum"))
 
 
-def sorted_with(x, y):
-    return hlo.sort([x, y], 0, lambda a, b, c, d: hlo.less_nan_last(a, b), stable=True)
-
-
-# CHECK-LABEL: module @sort.dynamic
-# CHECK-NEXT: a:2 = sort(arg0, arg1) {dimension = 0, is_stable = true, (p0, p1, p2, p3) -> or(LT(p0, p1), and(EQ(p0, p0), NE(p1, p1)))} : tensor<?x4xf64>, tensor<?x4xi32>
-# CHECK-NEXT: return a#0, a#1 : tensor<?x4xf64>, tensor<?x4xi32>
-show("sort.dynamic", [dynamic, ("int32", "n", 4)], sorted_with)
-# CHECK: cumulative.static: reduce_window(arg0, -inf) {padding = [2, 0; 0, 0], window_dimensions = [3, 1], maximum} : tensor<3x4xf64>
-show("cumulative.static", [real], lambda x: hlo.cumulative(x, 0, "maximum"))
-
-# CHECK-LABEL: module @cumulative.dynamic
-# CHECK-NEXT: return @stablehlo.dynamic_reduce_window(arg0, -inf, concatenate<0>(maximum(size<0>(arg0), 1), 1), 1, 1, 1, reshape<2x2xi64>(concatenate<0>(maximum(add(size<0>(arg0), -1), 0), 0, 0, 0))) {called_computations = [@maximum_float64]} : tensor<?x4xf64>
-show("cumulative.dynamic", [dynamic], lambda x: hlo.cumulative(x, 0, "maximum"))
-
-# ---- Control flow of the builder: while, case, if, calls of private functions, custom calls
+# ---- Control flow of the builder: case, calls of private functions
 
 F64 = np.dtype(np.float64)
-
-
-def doubled_until_large(x):
-    """A loop whose carry has the size of `x`, over a value from outside it."""
-    zero, limit = x.builder.constant(0, INT64), x.builder.size(x.dims[0])
-    outside = hlo.exponential(x)
-    return hlo.while_loop(
-        [zero, x], lambda i, _: hlo.compare("LT", i, limit), lambda i, y: [hlo.add(i, 1), hlo.add(y, outside)]
-    )
-
-
-# CHECK-LABEL: module @while_loop.dynamic
-# CHECK-NEXT: a:2 = while<(p0, p1) -> LT(p0, size<0>(arg0)), (p0, p1) -> (add(p0, 1), add(p1, exponential(arg0)))>(0, arg0) : tensor<i64>, tensor<?xf64>
-# CHECK-NEXT: return a#0, a#1 : tensor<i64>, tensor<?xf64>
-show("while_loop.dynamic", [("float64", "n")], doubled_until_large)
 
 
 def three(index, x):
@@ -205,15 +164,6 @@ def three(index, x):
 
 # CHECK: case.dynamic: case<() -> negate(arg1), () -> arg1, () -> dynamic_broadcast_in_dim<[], ?xf64>(0, size<0>(arg1))>(arg0) : tensor<?xf64>
 show("case.dynamic", [("int32",), ("float64", "n")], three)
-
-
-def agreeing(pred, x, y):
-    """Branches of sizes n and m: they must agree, and the result has the size of the first."""
-    return hlo.if_(pred, lambda: [x], lambda: [hlo.negate(y)])
-
-
-# CHECK: if_.dynamic: if<() -> arg1, () -> negate(arg2)>(arg0) : tensor<?xf64>
-show("if_.dynamic", [("bool",), ("float64", "n"), ("float64", "m")], agreeing)
 
 
 def called_twice(x, y):
@@ -243,18 +193,3 @@ def call_of_a_part(x):
 # CHECK-NEXT: @count(tensor<?xf64>) -> tensor<i64>:
 # CHECK-NEXT: return size<0>(arg0) : tensor<i64>
 show("call.dynamic.part", [("float64", "n")], call_of_a_part)
-
-
-def library(x):
-    return hlo.custom_call("a_target", [x], [(x.dims, F64)], backend_config={"k": "3 : i32"})
-
-
-# Sizes of results are operands, for shape refinement to read.
-# CHECK: custom_call.dynamic: @a_target(arg0, size<0>(arg0)) {indices_of_shape_operands = 1} : tensor<?xf64>
-show("custom_call.dynamic", [("float64", "n")], library)
-# CHECK: custom_call.static.effect: arg0, @a_target(arg0) : tensor<4xf64>, tensor<f64>
-show(
-    "custom_call.static.effect",
-    [("float64", 4)],
-    lambda x: [x, *hlo.custom_call("a_target", [x], [((), F64)], has_side_effect=True)],
-)

@@ -17,8 +17,8 @@ from shape_programs import ROOTS, SIZES, any_tree, as_dim, as_int, random_step, 
 import hlograph
 from hlograph.builder import dims
 from hlograph.codegen.constraints import Constraint, Constraints
-from hlograph.codegen.dims import DimSyntaxError, maximum, minimum, parse, symbol
 
+maximum, minimum, parse, symbol = dims.maximum, dims.minimum, dims.parse, dims.symbol
 SEED = int(os.environ.get("HLOGRAPH_SEED", "0"))
 NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
 PAIRS = 100_000 if NIGHTLY else 500
@@ -87,25 +87,6 @@ def test_what_compares_equal_is_equal():
     assert max(map(len, met.values())) > 1
 
 
-def rearrangements(a, b, c):
-    yield a + b, b + a
-    yield a * b, b * a
-    yield (a + b) + c, a + (b + c)
-    yield (a * b) * c, a * (b * c)
-    yield a * (b + c), a * b + a * c
-    yield (a - b) * (a + b), a * a - b * b
-    yield a - (b - c), a - b + c
-    yield 0 - (0 - a), a
-    yield (-a) * -1, a
-    yield 2 * a - a, a
-    yield a + a + a, 3 * a
-    yield a - b + b, a
-    yield a - a, 0
-    yield a * 0, 0
-    yield minimum(a, b), minimum(b, a, a)
-    yield maximum(a, b), maximum(b, a, b)
-
-
 def some_trees(random, count):
     """Expressions that are dimensions: without a division by a constant 0."""
     trees = []
@@ -115,15 +96,6 @@ def some_trees(random, count):
             as_dim(tree)
             trees.append(tree)
     return trees
-
-
-def test_algebraically_equal_is_equal():
-    random = Random(f"{SEED} arranged")
-    for _ in range(PAIRS // 5):
-        for left, right in rearrangements(*map(as_dim, some_trees(random, 3))):
-            assert left == right
-            assert hash(left) == hash(right)
-            assert type(left) is type(right)
 
 
 def test_substitute_is_evaluating_with_other_roots():
@@ -137,18 +109,6 @@ def test_substitute_is_evaluating_with_other_roots():
                 expected = as_int(tree, {**roots, **inner})
                 dim = dims.substitute(as_dim(tree), dict(zip("ns", map(as_dim, others), strict=True)))
                 assert dims.evaluate(dim, roots) == expected
-
-
-def test_a_change_of_one_number_is_seen():
-    """Functions that differ somewhere below 40 compare unequal."""
-    random = Random(f"{SEED} changed")
-    for _ in range(PAIRS // 5):
-        first, _ = two_spellings(random, random.randint(1, 3))
-        second, _ = two_spellings(random, random.randint(1, 3))
-        values = [[as_int(tree, dict.fromkeys("nmkst", x)) for x in range(40)] for tree in (first, second)]
-        if values[0] != values[1]:
-            a, b = (dims.substitute(as_dim(tree), {"m": n, "k": n}) for tree in (first, second))
-            assert a != b, (first, second)
 
 
 READABLE = ("2*n + 1", "m*n", "(n + 1)//2", "n % 8", "min(n, m + 3)", "-n + 4", "n - m//2", "-((-n)//8)", "(-n) % 8")
@@ -347,7 +307,7 @@ def test_names_in_text():
     assert not str(renamed).startswith("{_1:")
     wrongs = {"{_1 n} n": 5, "{_1: n} ": 9, "{_1: n; _1: m} n": 9, "{min: n} n": 2, "{_1: n n": 8}
     for wrong, column in wrongs.items():
-        with pytest.raises(DimSyntaxError) as caught:
+        with pytest.raises(dims.DimSyntaxError) as caught:
             parse(wrong)
         assert caught.value.column == column
 
