@@ -20,6 +20,7 @@ from . import dims as dimension
 from .dims import Dim
 from .dims import parse as parse_dim
 from .errors import GraphError
+from .ir.values import free_name
 from .signature import Argument
 
 DimsArgument = Mapping[Any, Sequence[Any]]  # of names, sizes, None, and one `...`
@@ -47,12 +48,8 @@ class Input:
 
 
 def fresh(name: str, taken: set[str]) -> str:
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    taken.add(candidate)
-    return candidate
+    taken.add(found := free_name(name, taken))
+    return found
 
 
 def unique(names: Sequence[str]) -> list[str]:

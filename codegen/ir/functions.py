@@ -194,12 +194,7 @@ def adopt(
     names: dict[str, str] = {}
     for function in functions:
         old = symbol_of(function)
-        new = free_symbol(module, wanted if old == symbol_of(main) else old)
-        number = 0
-        while new in names.values():
-            number += 1
-            new = free_symbol(module, f"{old}_{number}")
-        names[old] = new
+        names[old] = free_symbol(module, wanted if old == symbol_of(main) else old, names.values())
     for operation in walk(source):
         if operation.name == "func.call":
             callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value

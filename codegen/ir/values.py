@@ -6,10 +6,11 @@ without (`defining`, `only_user`, `static_shape`). Nothing here changes what exi
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -445,15 +446,16 @@ def symbol_of(function: ir.Operation) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
-def free_symbol(module: ir.Module | ir.Operation, wanted: str) -> str:
-    """A symbol that the module does not hold: `wanted`, or `wanted_1`, ..."""
+def free_name(wanted: str, taken: Container[str]) -> str:
+    """A name that is not taken: `wanted`, or `wanted_1`, ..."""
+    names = (f"{wanted}_{number}" if number else wanted for number in itertools.count())
+    return next(name for name in names if name not in taken)
+
+
+def free_symbol(module: ir.Module | ir.Operation, wanted: str, others: Collection[str] = ()) -> str:
+    """A symbol that the module does not hold, and that is none of others."""
     operations = [op.operation for op in module.operation.regions[0].blocks[0].operations]
-    taken = {symbol_of(op) for op in operations if "sym_name" in op.attributes}
-    name, number = wanted, 0
-    while name in taken:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name
+    return free_name(wanted, {*others, *(symbol_of(op) for op in operations if "sym_name" in op.attributes)})
 
 
 def module_name(module: ir.Module) -> str:
