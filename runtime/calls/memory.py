@@ -21,10 +21,10 @@ FIRST_ADDRESS = 64  # of `memory_at`
 _ADDRESSES = 1 << 48
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An uninitialized array that XLA:CPU can use in place."""
+def aligned(shape: tuple[int, ...], dtype: np.dtype[Any], raw: Any = None) -> np.ndarray[Any, Any]:
+    """An uninitialized array that XLA:CPU can use in place; in `raw`, bytes which are `ALIGNMENT` more, or new ones."""
     count = math.prod(shape) * dtype.itemsize
-    raw = np.empty(count + ALIGNMENT, np.uint8)
+    raw = np.empty(count + ALIGNMENT, np.uint8) if raw is None else raw
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + count].view(dtype).reshape(shape)
 

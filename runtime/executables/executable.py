@@ -165,24 +165,21 @@ class Executable:
             if self._prepared:
                 return
             forks.refuse_forked(f"an executable for {self.sizes} cannot be compiled or run")
+            from . import cpu_plan
+
             start = time.perf_counter()
-            prepared = make()
-            self._take(prepared, check(prepared.program.signature))
+            prepared = self.prepared = make()
+            self.signature, self.name, self.checks = prepared.program.signature, prepared.program.name, prepared.checks
+            self._check = check(self.signature)
+            alone = frozenset() if self._numpy is None else self._numpy.results
+            numpy = self._numpy is not None and self._in_memory(self._device)
+            try:
+                self.plan = cpu_plan.plan(prepared, self._options, self._device, numpy=numpy, alone=alone)
+                self.notes = self.plan.notes
+            except PassError as error:
+                self._drop_plan((f"a pass failed, compiled as it is: {error}",))
+            self._prepared = True
             self.account.compile_seconds += time.perf_counter() - start
-
-    def _take(self, prepared: PreparedProgram, check: Check) -> None:
-        from . import cpu_plan
-
-        self.prepared, self.checks, self._check = prepared, prepared.checks, check
-        self.signature, self.name = prepared.program.signature, prepared.program.name
-        alone = frozenset() if self._numpy is None else self._numpy.results
-        numpy = self._numpy is not None and self._in_memory(self._device)
-        try:
-            self.plan = cpu_plan.plan(prepared, self._options, self._device, numpy=numpy, alone=alone)
-            self.notes = self.plan.notes
-        except PassError as error:
-            self._drop_plan((f"a pass failed, compiled as it is: {error}",))
-        self._prepared = True
 
     def after_fork(self) -> bool:
         """Whether it runs in this process, which was forked; the first call says so within a time limit."""

@@ -26,6 +26,7 @@ from ...codegen.ir.jax_checks import is_checkified
 from ...codegen.ir.jax_compat import no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
+from ..calls.memory import ALIGNMENT, aligned
 from ..host import is_from_python
 from .executable import Check, Executable
 from .prepared import pending_size
@@ -272,7 +273,6 @@ class Buffers:
     to is free. Fresh memory would cost a page fault for every 4 KiB, more than the copy into it.
     """
 
-    ALIGNMENT = 64
     SMALLEST = 1 << 15  # bytes; below, malloc has it at hand
     LARGEST_TOTAL = 1 << 28
     PER_SIZE = 3
@@ -292,21 +292,15 @@ class Buffers:
             self._held[size] = held  # the last one used comes last
             for number in range(len(held)):
                 if sys.getrefcount(held[number]) == 2:  # the list and the argument of this call: no view is left
-                    return self._view(held[number], size, dtype, shape)
-            buffer = np.empty(size + self.ALIGNMENT, np.uint8)
+                    return aligned(shape, dtype, held[number])
+            buffer = np.empty(size + ALIGNMENT, np.uint8)
             if len(held) < self.PER_SIZE and size <= self.LARGEST_TOTAL // 4:
                 held.append(buffer)
                 self._total += size
                 while self._total > self.LARGEST_TOTAL:
                     oldest = next(iter(self._held))
                     self._total -= oldest * len(self._held.pop(oldest))
-            return self._view(buffer, size, dtype, shape)
-
-    def _view(
-        self, buffer: np.ndarray[Any, Any], size: int, dtype: np.dtype[Any], shape: Shape
-    ) -> np.ndarray[Any, Any]:
-        start = -buffer.ctypes.data % self.ALIGNMENT
-        return buffer[start : start + size].view(dtype).reshape(shape)
+            return aligned(shape, dtype, buffer)
 
 
 _buffers = Buffers()

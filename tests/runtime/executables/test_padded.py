@@ -20,6 +20,7 @@ import pytest
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError, PaddingError
+from hlograph.runtime.calls.memory import is_aligned
 from hlograph.runtime.executables.padding import Buffers, _seen, cut, pad
 from hlograph.runtime.executables.policy import PaddingRefusedWarning, RecompilationWarning
 
@@ -334,7 +335,7 @@ def test_host_memory_is_used_again_only_when_nobody_reads_it() -> None:
     first = buffers.take((100, 100), np.dtype(np.float64))
     second = buffers.take((100, 100), np.dtype(np.float64))
     assert first.ctypes.data != second.ctypes.data
-    assert first.ctypes.data % Buffers.ALIGNMENT == 0
+    assert is_aligned(first)
     place = first.ctypes.data
     kept = first[3:]
     del first
