@@ -21,7 +21,7 @@ from ..codegen.errors import DeviceError, UnsupportedGraphError
 from ..codegen.ir.bindings import ir
 from ..codegen.ir.host_calls import HostCall, data_of, host_calls, name_of, parts_of, returned_by
 from ..codegen.ir.jax_compat import host_callback
-from ..codegen.ir.values import attributes_of, numpy_dtype
+from ..codegen.ir.values import numpy_dtype
 
 Shape = tuple[int, ...]
 
@@ -113,7 +113,12 @@ def install(lowering: Any, module: ir.Module, functions: Mapping[str, HostCall])
         except ValueError as error:
             name = functions[name_of(operation)].name
             raise DeviceError(f"the graph has {name}, which runs Python: {error}") from None
-        _replace(operation, target, index)
+        with operation.context:
+            number = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)
+            operation.attributes["call_target_name"] = ir.StringAttr.get(target)
+            operation.attributes["backend_config"] = ir.DictAttr.get({"index": number})
+            operation.attributes["operand_layouts"] = _row_major(operation.operands)
+            operation.attributes["result_layouts"] = _row_major(operation.results)
 
 
 def _function(operation: ir.Operation, functions: Mapping[str, HostCall]) -> Callable[..., tuple[Any, ...]]:
@@ -142,25 +147,6 @@ def _function(operation: ir.Operation, functions: Mapping[str, HostCall]) -> Cal
 def _type_of(type_: ir.Type) -> tuple[tuple[int, ...], np.dtype[Any]]:
     ranked = ir.RankedTensorType(type_)
     return tuple(ranked.shape), numpy_dtype(ranked.element_type)
-
-
-def _replace(operation: ir.Operation, target: str, index: int) -> None:
-    attributes = attributes_of(operation.attributes)
-    with operation.context, operation.location, ir.InsertionPoint(operation):
-        number = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(64), index)
-        attributes["call_target_name"] = ir.StringAttr.get(target)
-        attributes["backend_config"] = ir.DictAttr.get({"index": number})
-        attributes["operand_layouts"] = _row_major(operation.operands)
-        attributes["result_layouts"] = _row_major(operation.results)
-        made = ir.Operation.create(
-            operation.name,
-            results=[result.type for result in operation.results],
-            operands=list(operation.operands),
-            attributes=attributes,
-        )
-    for old, new in zip(operation.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    operation.erase()
 
 
 def _row_major(values: Any) -> ir.Attribute:

@@ -89,10 +89,7 @@ def compile_options(program: Program, device: Any) -> dict[str, Any] | None:
     """Compile options that a static program needs on a device (None: JAX's default); None where it needs none."""
     from ...codegen.passes.xla_bugs import LIBRARY
 
-    config: Any = jax.config
-    device = device or config.jax_default_device
-    platform = device.platform if hasattr(device, "platform") else device or jax.default_backend()
-    if platform != "cpu":
+    if platform_of(device) != "cpu":
         return None
     options: dict[str, Any] = {}
     # A plan for CPU makes products of sums.

@@ -63,35 +63,36 @@ def test_every_choice_gives_the_same(cpu, outputs):
         assert {result.device for result in results} == {jax.devices("cpu")[0]}
 
 
-@pytest.mark.parametrize(
-    "make", [lambda **kw: hlograph.function(*graph(), **kw), lambda **kw: hlograph.jit(jnp.sin, **kw)]
-)
-def test_wrong_arguments_are_named(make):
-    with pytest.raises(ValueError, match="got 'plane'; did you mean 'plain'"):
-        make(cpu="plane")
-    with pytest.raises(ValueError, match=r'cpu must be "auto", .*, got 3'):
-        make(cpu=3)
-    with pytest.raises(ValueError, match="got 'nunpy'"):
-        make(outputs="nunpy")
-    with pytest.raises(ValueError, match='client must be "auto", "jax" or "sync", got \'gpu\''):
-        make(cpu=hlograph.CpuOptions(client="gpu"))
+MAKERS = {
+    "function": lambda **kw: hlograph.function(*graph(), **kw),
+    "jit": lambda **kw: hlograph.jit(jnp.sin, **kw),
+    "compile": lambda **kw: hlograph.emit_stablehlo(graph()).compile(**kw),
+    "Mode": lambda **kw: hlograph.Mode(**{"outputs": "jax", **kw}),
+}
+FOR_NUMPY = r'cpu="sync"\) is for NumPy arrays: use it with outputs="numpy"'
 
 
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize(
-    "make",
+    ("options", "message"),
     [
-        lambda **kw: hlograph.function(*graph(), **kw),
-        lambda **kw: hlograph.jit(jnp.sin, **kw),
-        lambda **kw: hlograph.emit_stablehlo(graph()).compile(**kw),
-        lambda **kw: hlograph.Mode(**{"outputs": "jax", **kw}),
+        ({"cpu": "plane"}, "got 'plane'; did you mean 'plain'"),
+        ({"cpu": 3}, r'cpu must be "auto", .*, got 3'),
+        ({"outputs": "nunpy"}, "got 'nunpy'"),
+        ({"cpu": "sync"}, FOR_NUMPY),
+        ({"cpu": hlograph.CpuOptions("sync", pack=False)}, FOR_NUMPY),
     ],
-    ids=["function", "jit", "compile", "Mode"],
 )
-@pytest.mark.parametrize("cpu", ["sync", hlograph.CpuOptions("sync", pack=False)], ids=["name", "options"])
-def test_the_synchronous_client_is_for_numpy_arrays(make, cpu):
-    with pytest.raises(ValueError, match=r'cpu="sync"\) is for NumPy arrays: use it with outputs="numpy"'):
-        make(cpu=cpu)
-    make(cpu=cpu, outputs="numpy")
+def test_wrong_arguments_are_named(make, options, message):
+    with pytest.raises(ValueError, match=message):
+        make(**options)
+    if message is FOR_NUMPY:
+        make(**options, outputs="numpy")
+
+
+def test_clients_have_names():
+    with pytest.raises(ValueError, match='client must be "auto", "jax" or "sync", got \'gpu\''):
+        hlograph.CpuOptions(client="gpu")
 
 
 @pytest.mark.sampled(6)
