@@ -264,17 +264,13 @@ class CFunction:
                 kind = "a PRNG key" if argument.key else "a sparse matrix"
                 raise UnsupportedGraphError(f"argument {argument.name!r} is {kind}, which C functions do not take")
         for argument, value in list(zip(signature.arguments, arguments, strict=False))[self._given :]:
-            self._refuse_missing(argument, value)
+            if value is None or isinstance(value, jax.ShapeDtypeStruct):  # nobody else gives any
+                raise ArgumentTypeError(
+                    f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
+                    f"{self.form!r}: give its value" + (", not only its shape" if value is not None else "")
+                )
         arrays = to_arrays(signature.arguments, arguments)
         return [np.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x for x in arrays]
-
-    def _refuse_missing(self, argument: Argument, value: Any) -> None:
-        """Refuses data without values: callers do not give any, and nobody else does."""
-        if value is None or isinstance(value, jax.ShapeDtypeStruct):
-            raise ArgumentTypeError(
-                f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
-                f"{self.form!r}: give its value" + (", not only its shape" if value is not None else "")
-            )
 
     def _bound(self, arguments: Sequence[Any]) -> FunctionData:
         """Data as the executable takes it: padded, and with live sizes."""
