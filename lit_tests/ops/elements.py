@@ -183,10 +183,10 @@ class SplineWrapper(Op):
 line = SplineWrapper(InterpolatedUnivariateSpline([0.0, 1.0, 3.0], [1.0, 2.0, 0.0], k=1, ext="zeros"))
 
 # CHECK-LABEL: module @PyMCSplineWrapper.dynamic
-# CHECK-NEXT: return select(or(LT(x, 0), GT(x, 3)), 0, @spline(x)) : tensor<?xf64>
-# CHECK-NEXT: @spline(tensor<?xf64>) -> tensor<?xf64>:
+# CHECK-NEXT: return @SplineWrapper(x) : tensor<?xf64>
+# CHECK-NEXT: @SplineWrapper(tensor<?xf64>) -> tensor<?xf64>:
 # CHECK: LT(p2, 2)>([0, 1, 3], arg0, 0, 0, 3)
 # CHECK: gather([1, -1], {{.*}}) {{.*}} : tensor<?xf64>
 # CHECK: gather([1, 2], {{.*}}) {{.*}} : tensor<?xf64>
-# CHECK: return add(multiply({{.*}}, {{.*}}), {{.*}}) : tensor<?xf64>
+# CHECK: return select(or(LT(arg0, 0), GT(arg0, 3)), convert<f64>(0), add(multiply({{.*}}, {{.*}}), {{.*}})) : tensor<?xf64>
 show("PyMCSplineWrapper.dynamic", [x], line(x), {"x": ("n",)})

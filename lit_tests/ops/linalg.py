@@ -164,7 +164,7 @@ c = pt.dscalar("c")
 
 # CHECK-LABEL: module @Lstsq.dynamic
 # CHECK: e:3 = @svd_float64(select(d, a, 0)) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
-# CHECK: h = dot_general<[0], [0]>(select(d, e#2, nan), multiply(dot_general<[0], [0]>(select(d, e#0, nan), b), dynamic_broadcast_in_dim<[0], ?x?xf64>(select(g, divide(1, select(g, f, 1)), 0), concatenate<0>(minimum(size<0>(a), size<1>(a)), size<1>(b))))) : tensor<?x?xf64>
+# CHECK: i = dot_general<[0], [0]>(select(d, e#2, nan), multiply(dot_general<[0], [0]>(select(d, e#0, nan), b), dynamic_broadcast_in_dim<[0], ?x?xf64>(select(h, divide(1, select(h, f, 1)), 0), concatenate<0>(minimum(size<0>(a), size<1>(a)), size<1>(b))))) : tensor<?x?xf64>
 # CHECK: @svd_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd":
 show("Lstsq.dynamic", [a, b, c], Lstsq()(a, b, c), {"a": ("m", "n"), "b": ("m", "k")})
 
@@ -215,7 +215,7 @@ show("SVD.dynamic.values", [a], SVD(compute_uv=False)(a), {"a": ("m", "n")})
 
 # CHECK-LABEL: module @MatrixPinv.dynamic
 # CHECK: c:3 = @svd_float64(select(b, a, 0)) : tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>
-# CHECK: return dot_general<[1], [1]>(multiply(transpose<[1, 0]>(select(b, c#2, nan)), dynamic_broadcast_in_dim<[1], ?x?xf64>(select(f, 0, divide(1, select(f, 1, d))), concatenate<0>(size<1>(a), minimum(size<0>(a), size<1>(a))))), select(b, c#0, nan)) : tensor<?x?xf64>
+# CHECK: return dot_general<[1], [1]>(multiply(transpose<[1, 0]>(select(b, c#2, nan)), dynamic_broadcast_in_dim<[1], ?x?xf64>(select(f, divide(1, select(f, d, 1)), 0), concatenate<0>(size<1>(a), minimum(size<0>(a), size<1>(a))))), select(b, c#0, nan)) : tensor<?x?xf64>
 # CHECK-NEXT: @svd_float64(tensor<?x?xf64>) -> (tensor<?x?xf64>, tensor<?xf64>, tensor<?x?xf64>) implements "svd":
 show("MatrixPinv.dynamic", [a], MatrixPinv(hermitian=False)(a), {"a": ("m", "n")})
 

@@ -70,7 +70,7 @@ tri = of_another_release(Op, "Tri", make_node=_make_tri, perform=None)()
 show("Tri.dynamic", [n], tri(n, 4, 0))
 
 # CHECK-LABEL: module @ExtractDiag.dynamic
-# CHECK-NEXT: a = dynamic_iota<0, ?x1xi64>(concatenate<0>(minimum(size<0>(x), 4), 1)) : tensor<?x1xi64>
+# CHECK-NEXT: a = dynamic_reshape<?x1xi64>(dynamic_iota<0, ?xi64>(minimum(size<0>(x), 4)), concatenate<0>(minimum(size<0>(x), 4), 1)) : tensor<?x1xi64>
 # CHECK-NEXT: return dynamic_gather(x, concatenate<1>(a, a), concatenate<0>(minimum(size<0>(x), 1), 1)) {collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1, indices_are_sorted = false} : tensor<?xf64>
 show("ExtractDiag.dynamic", [x], ExtractDiag()(x), {"x": ("n", 4)})
 # CHECK: AllocDiag.dynamic: select(EQ(dynamic_iota<0, ?x?xi64>([size<0>(v), size<0>(v)]), dynamic_iota<1, ?x?xi64>([size<0>(v), size<0>(v)])), dynamic_broadcast_in_dim<[0], ?x?xf64>(v, [size<0>(v), size<0>(v)]), 0) : tensor<?x?xf64>
