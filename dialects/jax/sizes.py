@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import jax
 import numpy as np
@@ -188,7 +188,7 @@ def _methods(kind: type) -> dict[str, Callable[..., Any]]:
                 return arithmetic(sign, a, b, frame)
             else:
                 return own(self, other)
-            return fix_sizes(self.scope, (self, other), frame)
+            return self.scope.fix_all(_roots(*(tree for tree in map(_tree, (self, other)) if tree is not None)), frame)
 
         return calculate
 
@@ -289,12 +289,6 @@ def arithmetic(sign: str, a: Any, b: Any, frame: FrameType) -> Any:
     return Number(scope, (sign, left, right), numpy=wide)
 
 
-def fix_sizes(scope: Scope, values: Sequence[Any], frame: FrameType) -> NoReturn:
-    """Fixes all sizes in numbers, which ends the trace."""
-    trees = [tree for tree in map(_tree, values) if tree is not None]
-    scope.fix_all(_roots(*trees), frame)
-
-
 def _tree(value: Any) -> Tree:
     if isinstance(value, Number):
         return value.tree
@@ -346,10 +340,6 @@ def _operator(sign: str, swapped: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _question(self: Number, *_: Any) -> Any:
-    return self.fixed(sys._getframe(1))
-
-
 for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
     setattr(Number, f"__{_name}__", _operator(_sign, swapped=False))
     setattr(Number, f"__r{_name}__", _operator(_sign, swapped=True))
@@ -357,7 +347,7 @@ for _name in (
     *("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool", "int", "float", "complex", "str", "format", "abs", "round"),
     *("floor", "ceil", "trunc", "floordiv", "rfloordiv", "mod", "rmod", "divmod", "rdivmod"),
 ):
-    setattr(Number, f"__{_name}__", _question)
+    setattr(Number, f"__{_name}__", lambda self, *_: self.fixed(sys._getframe(1)))
 
 # ---- as data ------------------------------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ class TracedSource:
 
     def pushforward(self, program: Program, active: tuple[int, ...]) -> Made | None:
         """The program of `jax.jvp`."""
-        count, smooth = len(program.signature.arguments), _smooth(program)
+        count = len(program.signature.arguments)
+        smooth = tuple(j for j, result in enumerate(program.signature.results) if kind_of(result.dtype) in "fc")
         if not smooth:
             return None
 
@@ -153,10 +154,6 @@ class TracedSource:
             if (guard.relation, guard.lhs - guard.rhs) not in asked:
                 raise UnsupportedGraphError(f"it asks whether {guard}, at {guard.where}, which the function does not")
         return traced.program
-
-
-def _smooth(program: Program) -> tuple[int, ...]:
-    return tuple(j for j, result in enumerate(program.signature.results) if kind_of(result.dtype) in "fc")
 
 
 # ---- equal equations as one -----------------------------------------------------------------------------------------

@@ -109,7 +109,8 @@ class Quotients(Products):
         if numerator.expand == denominator.expand:
             cancels = self.same(above, below)
         else:
-            cancels = numerator.expand is None and self._is(above, denominator.expand, below)
+            expanded = numerator.expand is None and above.owner is not None and above.owner.op == denominator.expand
+            cancels = expanded and self.same(above.owner.inputs[0], below)
         return ONE if cancels else None
 
     def _ratio(self, numerator: Factor, denominator: Factor) -> Factor | None:
@@ -271,6 +272,3 @@ class Quotients(Products):
         product = self.read(Factor(a))
         squared = len(product) == len(product.above) == 2 and all(self.same(f.build(), u) for f in product.above)
         return squared and product.negative and not product.masks
-
-    def _is(self, variable: Any, op: Any, operand: Any) -> bool:
-        return variable.owner is not None and variable.owner.op == op and self.same(variable.owner.inputs[0], operand)

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.codegen.errors import HlographError, UnsupportedGraphError
-from hlograph.codegen.ir.jax_compat import enable_x64
+from hlograph.errors import HlographError, UnsupportedGraphError
 
 Array = np.ndarray[Any, Any]
 SQUARE, ANY = [(1, 1), (5, 5)], [(6, 2), (2, 5), (4, 4)]
@@ -94,13 +93,13 @@ def check(found: Any, wanted: Any, a: Array) -> None:
 def test_in_the_interpreter_and_with_lapack(name: str, dtype: str, batch: tuple[int, ...]) -> None:
     function, shapes, hermitian = CASES[name]
     dims = ("n", "n") if shapes is SQUARE else ("m", "n")
-    with enable_x64(True):
+    with jax.enable_x64(True):
         program = hlograph.emit_stablehlo(function, jax.ShapeDtypeStruct((*batch, *dims), dtype))
     assert "custom_call" not in program.text
     exact, padded = program.compile(policy="exact"), program.compile(policy="padded")
     for shape in shapes:
         a = matrix((*batch, *shape), dtype, hermitian)
-        with enable_x64(True):
+        with jax.enable_x64(True):
             wanted = jax.jit(function)(a)
         for found in (program.interpret(a), exact(a), padded(a)):
             check(found, wanted, a)

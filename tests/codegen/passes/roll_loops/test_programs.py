@@ -17,8 +17,6 @@ from jax import lax
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.ir.bindings import run_pipeline
-from hlograph.codegen.ir.functions import inline_calls
 from hlograph.codegen.passes.roll_loops import plan
 
 RNG = np.random.default_rng(0)
@@ -251,10 +249,7 @@ def test_in_the_body_of_a_loop(inlined: bool, monkeypatch: pytest.MonkeyPatch) -
     arrays = np.float32(0.3), np.linspace(0, 1, 100, dtype=np.float32)
     before = parsed(function, *arrays)
     if inlined:
-        module = before.copy_module()
-        inline_calls(module)
-        run_pipeline(module, "symbol-dce")
-        before = Program.parse(str(module))
+        before = before.run_passes(["inline"])
     after = before.run_passes(["roll_loops"])
     assert after.op_counts()["stablehlo.while"] == 2
     assert sum(after.op_counts().values()) < 0.5 * sum(before.op_counts().values())
