@@ -40,8 +40,7 @@ from .calls.arguments import (
     to_arrays,
 )
 from .calls.checks import raise_failed
-from .calls.path import X64, call_function
-from .calls.writer import Written
+from .calls.path import X64, Written, call_function
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
 from .executables.prepared import PreparedProgram

@@ -39,7 +39,7 @@ from ..dialects.jax.source import merging
 from ..dialects.jax.trace import ClosesOverTracers, Traced, is_key, is_tracing
 from . import jitted as calls
 from .calls.arguments import shape_and_dtype
-from .calls.writer import Written
+from .calls.path import Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .function import ARRAY, Function

@@ -38,8 +38,7 @@ from ..dialects.jax.axes import describe_arguments, name_axes
 from ..dialects.jax.module import bind, name_of, signature_of
 from ..dialects.jax.trace import NotWanted, Traced, equations, is_key, largest, trace
 from .calls.arguments import MISSING, find_sizes
-from .calls.path import given_arguments
-from .calls.writer import is_jax_array, write
+from .calls.path import given_arguments, is_jax_array, write
 from .executables import cpu_plan
 from .executables.devices import compile_options, platform_of
 from .executables.policy import RecompilationWarning

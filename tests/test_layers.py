@@ -178,7 +178,7 @@ ONLY_IN = {
     "jaxlib's private modules": (r"jaxlib(\.mlir)?\._|from jaxlib import _", r"codegen/ir/(bindings|jax_compat)\.py"),
     "jax's private modules": (r"jax\._src", r"codegen/ir/jax_(compat|checks)\.py"),
     "classes of objects changed": (r"\.__class__ = ", r"runtime/mode/binding\.py"),
-    "generated code": (r"(?<![\w.])(?:exec|eval)\(", r"runtime/calls/writer\.py|tools/graphs\.py"),
+    "generated code": (r"(?<![\w.])(?:exec|eval)\(", r"runtime/calls/path\.py|tools/graphs\.py"),
 }
 
 

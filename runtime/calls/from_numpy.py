@@ -41,7 +41,7 @@ from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import direct_execution
 from ..executables.devices import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
-from .writer import not_a_scalar, not_an_array, write
+from .path import not_a_scalar, not_an_array, write
 
 if TYPE_CHECKING:
     from ..direct.call import DirectCall

@@ -36,8 +36,7 @@ from ...dialects.sparse.lower import is_sparse
 from ...dialects.tensor.host import runs_python
 from ...dialects.tensor.random import split_and_drawing
 from ...dialects.transforms import taking_floats
-from ..calls.path import TRACERS
-from ..calls.writer import not_an_array, write
+from ..calls.path import TRACERS, not_an_array, write
 from ..executables.devices import choose_device, default_device, find_device
 from ..executables.executable import SECONDS, within
 from ..function import Function

@@ -86,13 +86,6 @@ def test_the_program_stays_as_it_is():
     assert_close(program.compile()(X), np.sin(X))
 
 
-def test_lower_shows_what_is_compiled():
-    fn = hlograph.function(*sine_graph(), dims={"x": (7,)}, **OPTIONS)
-    text = fn.lower(X).compile().as_text()
-    assert "cosine" in text
-    assert "sine(" not in text.replace("cosine(", "")
-
-
 class TestJit:
     def test_where_passes_find_nothing_jax_runs_the_function(self):
         for function, counts in ((jnp.exp, (0, 1)), (jnp.sin, (1, 0))):
