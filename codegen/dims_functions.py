@@ -462,12 +462,6 @@ def _times(a: Monomial, b: Monomial) -> Monomial:
     return tuple(sorted(a + b, key=lambda atom: atom.key))
 
 
-def _common_factor(inner: Dim, b: Dim) -> int:
-    """A factor that leaves both sides of a division: the dividend's constant is floored only where b is an int > 0."""
-    of_b = b if isinstance(b, int) else gcd(coefficient_gcd(b), constant_of(b), constant_of(inner))
-    return gcd(coefficient_gcd(inner), of_b)
-
-
 @structural
 def divide(kind: str, a: Dim, b: Dim) -> Dim:
     """The quotient ("floordiv") or the remainder ("mod")."""
@@ -482,7 +476,9 @@ def divide(kind: str, a: Dim, b: Dim) -> Dim:
         whole, rest = divmod(inner, b) if isinstance(b, int) else (0, 0)
         return outer + whole if is_quotient else rest
     outer = outer if is_quotient else 0
-    if (factor := _common_factor(inner, b)) > 1:
+    # A factor leaves both sides; the dividend's constant is floored only where b is an int > 0.
+    of_b = b if isinstance(b, int) else gcd(coefficient_gcd(b), constant_of(b), constant_of(inner))
+    if (factor := gcd(coefficient_gcd(inner), of_b)) > 1:
         shorter = divide(kind, _shrink(inner, factor), _shrink(b, factor))
         return outer + shorter if is_quotient else shorter * factor + constant_of(inner) % factor
     low, high = DEFAULT.interval(inner)

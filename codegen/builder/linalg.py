@@ -300,7 +300,12 @@ def factors(a: Tensor, *, pivot: bool = False) -> list[Tensor]:
     def body(step: Tensor, matrix: Tensor, taus: Tensor, *orders: Tensor) -> list[Tensor]:
         order = list(orders)
         if pivot:
-            chosen = _longest(matrix, step, *scale)
+            # The first of the columns from `step` on that are longest in the rows from `step` on.
+            scaled = abs_(matrix) / broadcast_in_dim(scale[0], matrix.dims, range(scale[0].ndim))
+            below = compare("GE", places(matrix, -2), step)
+            lengths = total(select(below, squares(scaled), number(scaled, 0)), -2)
+            lengths = select(compare("GE", places(lengths, -1), step), lengths, number(lengths, -1))
+            chosen = arg_reduce(lengths, lengths.ndim - 1, "maximum")
             matrix, *order = (exchanged(x, step, chosen, -1) for x in (matrix, *order))
         here = compare("EQ", columns, step)
         vector, tau, left = _reflection(pick(matrix, here, -1), step)
@@ -314,15 +319,6 @@ def factors(a: Tensor, *, pivot: bool = False) -> list[Tensor]:
         return [matrix, select(compare("EQ", numbers, step), spread(tau, taus, -1), taus), *order]
 
     return steps(k, [a, taus, *order], body)
-
-
-def _longest(matrix: Tensor, step: Tensor, scale: Tensor) -> Tensor:
-    """The first of the columns from `step` on that are longest in the rows from `step` on: (...), int64."""
-    zero = number(scale, 0)
-    scaled = abs_(matrix) / broadcast_in_dim(scale, matrix.dims, range(scale.ndim))
-    lengths = total(select(compare("GE", places(matrix, -2), step), squares(scaled), zero), -2)
-    behind = compare("GE", places(lengths, -1), step)
-    return arg_reduce(select(behind, lengths, number(lengths, -1)), lengths.ndim - 1, "maximum")
 
 
 def product(a: Tensor, taus: Tensor) -> Tensor:

@@ -86,19 +86,15 @@ def by_axes(x: Tensor, kind: Kind, lengths: Sequence[int], sizes: Sequence[Tenso
     if kind == "RFFT":
         return slice_axis(x, last, 0, lengths[-1] // 2 + 1)
     if kind == "IRFFT":
-        return real(along(_both_halves(x, lengths[-1], sizes[-1]), last, True))
+        # The whole spectrum of a real signal: element n - k is the conjugate of element k.
+        half = x.dims[last]
+        assert type(half) is int
+        places = iota(x.builder, (lengths[-1],), 0, INT64)
+        second = compare("GT", places * 2, sizes[-1])
+        x = take(x, clamp(0, select(second, sizes[-1] - places, places), half - 1), last)
+        x = select(broadcast_in_dim(second, x.dims, (last,)), matrices.conjugate(x), x)
+        return real(along(x, last, True))
     return x
-
-
-def _both_halves(x: Tensor, length: int, size: Tensor) -> Tensor:
-    """The whole spectrum of a real signal along the last axis: element n - k is the conjugate of element k."""
-    axis, half = x.ndim - 1, x.dims[-1]
-    assert type(half) is int
-    places = iota(x.builder, (length,), 0, INT64)
-    second = compare("GT", places * 2, size)
-    source = clamp(0, select(second, size - places, places), half - 1)
-    found = take(x, source, axis)
-    return select(broadcast_in_dim(second, found.dims, (axis,)), matrices.conjugate(found), found)
 
 
 def of_some(x: Tensor, size: Tensor, *, inverse: bool) -> Tensor:

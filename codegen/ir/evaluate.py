@@ -81,11 +81,6 @@ def _broadcast(op: ir.Operation, x: Array) -> Array:
     return np.broadcast_to(x.transpose(np.argsort(axes, kind="stable").tolist()).reshape(sizes), shape)
 
 
-def _slice(op: ir.Operation, x: Array) -> Array:
-    parts = zip(*(integers(op, name) for name in ("start_indices", "limit_indices", "strides")), strict=True)
-    return x[tuple(slice(*part) for part in parts)]
-
-
 def _all(op: ir.Operation, x: Array, init: Array, *others: Array) -> Array | None:
     """A `reduce` of truth values with `and`, which is how indices are checked."""
     if others or x.dtype != bool or monoid_of(op.regions[0].blocks[0]) != "and":
@@ -102,6 +97,8 @@ _RULES: Mapping[str, Callable[..., Any]] = {
     "stablehlo.iota": _iota,
     "stablehlo.reduce": _all,
     "stablehlo.reshape": lambda op, x: x,
-    "stablehlo.slice": _slice,
+    "stablehlo.slice": lambda op, x: x[
+        tuple(map(slice, *(integers(op, name) for name in ("start_indices", "limit_indices", "strides"))))
+    ],
     "stablehlo.transpose": lambda op, x: x.transpose(integers(op, "permutation")),
 }

@@ -42,7 +42,9 @@ def serialize_portable(module: ir.Module, version: str) -> bytes:
         try:
             return stablehlo.serialize_portable_artifact(module, version)
         except (ValueError, RuntimeError) as error:
-            reason = _refused_op(messages, version) or "; ".join(messages) or error
+            reason: object = "; ".join(messages) or error
+            if found := re.search(r"failed to legalize operation 'vhlo\.(\w+?)_v\d+'", str(reason)):
+                reason = f"stablehlo.{found[1]} cannot be expressed in {version}; name a later version"
             raise PassError(f"the module cannot be written as portable StableHLO {version}: {reason}") from None
 
 
@@ -113,12 +115,6 @@ def _read_kept(module: ir.Module, filename: str) -> None:
 def is_portable(data: bytes) -> bool:
     """Whether bytes are bytecode that `serialize_portable` wrote, and not MLIR's own."""
     return data.startswith(MAGIC) and (producer(data) or "").startswith("StableHLO")
-
-
-def _refused_op(messages: list[str], version: str) -> str:
-    """What StableHLO says of an op that a version does not have, in words; "" where it says something else."""
-    found = re.search(r"failed to legalize operation 'vhlo\.(\w+?)_v\d+'", "; ".join(messages))
-    return f"stablehlo.{found[1]} cannot be expressed in {version}; name a later version" if found else ""
 
 
 def producer(data: bytes) -> str | None:

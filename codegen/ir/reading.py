@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 
 from .bindings import ir
-from .values import main_function, owner
+from .values import is_static, main_function, owner, shape_of
 
 # What makes sizes of sizes.
 _ARITHMETIC = frozenset(
@@ -63,17 +63,14 @@ def _sizes(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
                 op.name in _ARITHMETIC
                 and any(x in results for x in operands)
                 and all(x in results or x in constants for x in operands)
-                and _is_integer(op.results[0])
+                and len(shape_of(op.results[0])) <= 1
+                and is_static(op.results[0].type)
+                and isinstance(ir.RankedTensorType(op.results[0].type).element_type, ir.IntegerType)
             )
         if is_size:
             sizes.append(op)
             results.update(op.results)
     return sizes
-
-
-def _is_integer(value: ir.Value) -> bool:
-    kind = ir.RankedTensorType(value.type)
-    return kind.rank <= 1 and kind.has_static_shape and isinstance(kind.element_type, ir.IntegerType)
 
 
 def readable(text: str, module: ir.Module, names: Sequence[str]) -> str:
