@@ -40,7 +40,13 @@ def run(module: ir.Module, report: Report) -> None:
                 report.refused(scatter, str(refusal))
                 continue
             report.applied(scatter, result="an update of a row")
-            _replace(scatter, axis, index)
+            operand, _, updates = scatter.operands
+            shape = list(static_shape(operand))
+            shape[axis] = 1
+            with ir.InsertionPoint(scatter), scatter.location:
+                row, zero = ops.reshape(updates, shape), ops.scalar(0, index)
+                places = [index if number == axis else zero for number in range(len(shape))]
+                scatter.results[0].replace_all_uses_with(ops.dynamic_update_slice(operand, row, places))
     if report.rewritten:
         run_pipeline(module, "canonicalize")
 
@@ -73,13 +79,3 @@ def _row(scatter: ir.Operation, loop: Loop) -> tuple[int, ir.Value]:
     inside = loop.sizes.at_most(0, low) and loop.sizes.at_most(high, shape[axes[0]] - 1)
     require(inside, "its place may be outside of the array")
     return axes[0], index
-
-
-def _replace(scatter: ir.Operation, axis: int, index: ir.Value) -> None:
-    operand, _, updates = scatter.operands
-    shape = list(static_shape(operand))
-    shape[axis] = 1
-    with ir.InsertionPoint(scatter), scatter.location:
-        row, zero = ops.reshape(updates, shape), ops.scalar(0, index)
-        places = [index if number == axis else zero for number in range(len(shape))]
-        scatter.results[0].replace_all_uses_with(ops.dynamic_update_slice(operand, row, places))
