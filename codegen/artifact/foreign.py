@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -139,7 +137,7 @@ class _Child:
         """Ends it, and its forks."""
         if self._process.returncode is None:
             with contextlib.suppress(OSError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+                os.killpg(self._process.pid, signal.SIGKILL) if hasattr(os, "killpg") else self._process.kill()
         self._process.wait()
         self._leave()
 
@@ -156,6 +154,11 @@ class _Child:
 def _ends() -> Iterator[Connection]:
     """The ends of a pipe. No library prints to their numbers, also in a process without stdin or stderr."""
     for end in Pipe():
+        if end.fileno() > 2:
+            yield end
+            continue
+        import fcntl
+
         with end:
             yield Connection(fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, 3))
 
@@ -194,7 +197,8 @@ def _end_all() -> None:
         _waiting.pop().end()
 
 
-os.register_at_fork(after_in_child=_leave_to_parent)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 # ---- the process ----------------------------------------------------------------------------------------------------
@@ -282,6 +286,8 @@ def _read_names(operation: ir.Operation) -> None:
 
 def _limit(size: int) -> None:
     """Limits what the system can limit."""
+    import resource
+
     signal.setitimer(signal.ITIMER_PROF, seconds(size))  # SIGPROF ends the process
     try:
         with open("/proc/self/statm") as file:
