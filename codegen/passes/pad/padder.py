@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import takewhile
 from typing import Any, NoReturn
 
 import numpy as np
@@ -259,7 +260,8 @@ class Padder:
 
     def within(self, value: ir.Value, room: Dim) -> bool:
         """Whether an index that a loop's body computes is at least 0 and at most `room` in all steps."""
-        around = ancestors(self.operation) if self.operation is not None else ()
+        around = ancestors(self.operation) if self.operation is not None and self.loops else ()
+        around = takewhile(lambda op: op.name != "func.func", around)
         loop = next((found for op in around if (found := self.loops.get(op)) and found.inside(value)), None)
         place = None if loop is None else loop.affine(value)
         if loop is None or place is None:
