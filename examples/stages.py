@@ -87,7 +87,7 @@ def derivatives(function: hlograph.Function) -> tuple[hlograph.Program, hlograph
     derived = function.derived
     pushforward, pullback = derived.made("pushforward", (0, 1)), derived.made("pullback", (0, 1), (0,))
     assert pushforward is not None and pullback is not None
-    return tuple(each.function.program.specialize({"n": 1000}) for each in (pushforward, pullback))  # type: ignore
+    return tuple(each.program.specialize({"n": 1000}) for each, _ in (pushforward, pullback))  # type: ignore
 
 
 def body(program: hlograph.Program) -> list[str]:

@@ -226,7 +226,8 @@ import pytensor
 import pytensor.tensor as pt
 from pytensor.compile.mode import Mode
 import hlograph
-from hlograph import Program, builder as hlo, lowers
+from hlograph import Program, builder as hlo
+from hlograph.builder import lowers
 from hlograph.builder import Context
 from hlograph.passes import defining, ir, rewrite
 
