@@ -146,19 +146,6 @@ def test_which_padding_rules_a_lit_file_tests(text, found):
     assert padded_ops(text) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "missing"),
-    [
-        ("", ["Eye"]),
-        ("# CHECK-LABEL: module @Eye.dynamic.runtime\n", []),
-        ("# CHECK-NEXT: Eye.dynamic: iota<0, 3x3xi64>()\n", []),
-        ("# module @Eye.static\n# CHECK-LABEL: module @Eyes.dynamic\n", ["Eye"]),
-    ],
-)
-def test_a_missing_case_is_named(text, missing):
-    assert without_case(["Eye"], text) == missing
-
-
 def test_which_scalar_ops_a_lit_file_tests():
     text = "# CHECK: plain, E: Exp=exponential\n# CHECK-NEXT: Abs.uint8: x : ui8\n# Log: log(x) : f64\n# CHECK: Sin:\n"
     assert scalar_cases(text) == {"Exp", "Abs"}
@@ -184,14 +171,6 @@ def test_what_the_test_of_a_pass_lacks(tmp_path, name, text, problem):
     if text is not None:
         (tmp_path / ("mlir_pipelines.mlir" if name == "cse" else f"{name}.mlir")).write_text(text)
     assert lacks(name, tmp_path) == problem
-
-
-def test_a_lit_test_that_prints_modules_is_one_of_a_pass(tmp_path):
-    printing = '# RUN: %python %s | %hlograph opt - --pass pad\nprint("func.func <{}>")\nprint("// -----")\n{}'
-    (tmp_path / "pad.py").write_text(printing.format("3", "# func.func <?>"))
-    assert lacks("pad", tmp_path) == "pad.py has no symbolic module"
-    (tmp_path / "pad.py").write_text(printing.format("3", 'print("func.func <?>")'))
-    assert lacks("pad", tmp_path) is None
 
 
 @pytest.fixture
