@@ -26,7 +26,7 @@ from hlograph import Program
 from hlograph.codegen.analysis import cost
 from hlograph.codegen.passes.registry import ON_LOOPS, exact
 
-PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 12
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 4
 ROWS, COLUMNS = 2, 3
 
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -198,8 +198,9 @@ def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large:
             after = before.run_passes(ON_LOOPS)
     for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
         assert within_roundings(a, b) if sinks else np.array_equal(a, b, equal_nan=True)
-    for a, b in zip(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (after, before)], strict=True):
-        assert within_roundings(a, b)
+    if seed % 3 == 0:  # XLA takes longer than all the rest
+        for a, b in zip(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (after, before)], strict=True):
+            assert within_roundings(a, b)
 
 
 @settings(max_examples=PROGRAMS)
@@ -209,7 +210,8 @@ def test_random_scans_with_random_consumers(recipe: Recipe, odd: bool, seed: int
     arrays = arguments(recipe, lambda shape: random.choice(ODD if odd else VALUES, size=shape).astype(np.float32))
     before = traced(recipe.results, arrays)
     after, kept = before.optimize(ON_LOOPS), before.optimize(exact(ON_LOOPS))
-    compare(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (before, after)])
+    if seed % 3 == 0:
+        compare(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (before, after)])
     wanted, found, same = (x.run_passes(["inline"]).interpret(*arrays) for x in (before, after, kept))
     compare(wanted, found)
     for a, b in zip(wanted, same, strict=True):
