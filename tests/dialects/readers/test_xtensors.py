@@ -145,15 +145,6 @@ def test_names_that_are_no_names_of_sizes():
     np.testing.assert_array_equal(hlograph.function([odd], odd + 1)(np.zeros((1, 2, 3))), np.ones((1, 2, 3)))
 
 
-def test_names_are_in_the_text(tmp_path):
-    program = hlograph.emit_stablehlo(([X, Y], (X * Y).sum("month")))
-    program.save(tmp_path / "named.mlir")
-    again = hlograph.load(tmp_path / "named.mlir")
-    assert str(again.signature) == str(program.signature)
-    np.testing.assert_allclose(again.compile()(XS, YS), XS @ YS)
-    assert "city" in str(hlograph.explain(program))
-
-
 # ---- transformations ------------------------------------------------------------------------------------------------
 
 

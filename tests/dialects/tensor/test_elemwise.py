@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytensor
 import pytensor.scalar as ps
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
 from pytensor.graph.fg import FunctionGraph
 from pytensor.scalar.basic import Composite
 from pytensor.tensor.elemwise import Elemwise
-from support import DYNAMIC, assert_same, check_lowering, reference
+from support import DYNAMIC, check_lowering, reference
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedOpError
@@ -91,18 +89,6 @@ def test_sizes_that_can_never_agree_are_refused_before_the_run() -> None:
 
 
 # ---- composites ----------------------------------------
-
-
-def test_a_compiled_function_with_composites() -> None:
-    x, y = pt.matrix("x"), pt.row("y")
-    outputs = [pt.exp(x) * y + pt.sin(x / y), (pt.tanh(x * y) - 1).sum(axis=0)]
-    function = pytensor.function([x, y], outputs, mode=Mode("py", "fast_run"))
-    ops = [getattr(node.op, "scalar_op", None) for node in function.maker.fgraph.toposort()]
-    assert any(isinstance(op, Composite) for op in ops), "PyTensor has fused nothing: the test tests nothing"
-    values = normal(3, 4), 1 + normal(1, 4) ** 2
-    program = hlograph.emit_stablehlo(function)
-    for actual, expected in zip(program.compile()(*values), function(*values), strict=True):
-        assert_same(actual, expected, label="composite")
 
 
 def test_composite_with_several_outputs_constants_and_an_input_as_output() -> None:

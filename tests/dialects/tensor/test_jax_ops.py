@@ -67,17 +67,10 @@ def rotate(vector, *, op):
 hlograph.builder.lowers_with_jax(Outer, lambda a, b: (jnp.outer(a, b), jnp.concatenate([a, b, jnp.zeros(1)])))
 
 
-def test_an_op_with_parameters():
-    check_lowering([x], Rotate(1)(x) * 2 + Rotate(2)(x), XS)
-
-
-def test_several_results_and_sizes():
-    check_lowering([x, y], Outer()(x, y), XS, YS)
-
-
-def test_sizes_are_known_to_what_follows():
+def test_parameters_several_results_and_sizes_that_follow():
     matrix, both = Outer()(x, y)
-    check_lowering([x, y], [matrix.sum(axis=0) * y, both[: x.shape[0]] + x], XS, YS)
+    outputs = [Rotate(1)(x) * 2 + Rotate(2)(x), matrix, both, matrix.sum(axis=0) * y, both[: x.shape[0]] + x]
+    check_lowering([x, y], outputs, XS, YS)
 
 
 @pytest.mark.parametrize("policy", ["exact", "padded"])
