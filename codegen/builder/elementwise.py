@@ -145,8 +145,10 @@ def _wrapped(dim: Dim, dtype: DType) -> Dim:
 
 def align(*operands: Operand) -> list[Tensor]:
     """Handles of one shape: Python numbers become constants, scalars are broadcast, sizes are equated."""
-    first = next(x for x in operands if isinstance(x, Tensor))
-    builder = first.builder
+    one = operands[0]
+    if all(isinstance(x, Tensor) and (x is one or x.dims == one.dims) for x in operands):  # type: ignore[union-attr]
+        return [*operands]  # type: ignore[list-item]
+    builder = next(x for x in operands if isinstance(x, Tensor)).builder
     shaped = max((x for x in operands if isinstance(x, Tensor)), key=lambda x: x.ndim)
     handles = [x if isinstance(x, Tensor) else builder.constant(np.asarray(x, shaped.dtype)) for x in operands]
     dims = list(shaped.dims)
@@ -189,9 +191,9 @@ def _op(name: str, result: Callable[[DType], DType]) -> Callable[..., Tensor]:
     def apply(*operands: Operand) -> Tensor:
         handles = align(*operands)
         x, builder = handles[0], handles[0].builder
-        if any(other.dtype != x.dtype for other in handles):
+        if any(other.dtype is not x.dtype and other.dtype != x.dtype for other in handles[1:]):
             raise TypeError(f"{name} of {' and '.join(str(handle.dtype) for handle in handles)}")
-        if x.dtype.kind in kinds and all(map(_small, handles)):
+        if kinds and x.dtype.kind in kinds and all(map(_small, handles)):
             with np.errstate(over="ignore"):
                 return builder.constant(ELEMENTWISE[name](*[handle.literal for handle in handles]).astype(x.dtype))
         if rule is not None and (x.dtype == BOOL if sizes is not None else wide_integer(x.dtype)):
