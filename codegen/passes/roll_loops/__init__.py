@@ -29,6 +29,7 @@ from ...ir.clone import clone_block
 from ...ir.functions import add_function
 from ...ir.modules import clone_module, replace_body, verify
 from ...ir.refused import require
+from ...ir.values import walk
 from ..pad_sums import SERIES, joined_pads
 from ..report import Report
 from ..rewriting import Rewrite, apply
@@ -47,7 +48,8 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
     # All is done on a copy, because equal ops are made one before it is known whether there is anything to roll up.
     copy = clone_module(module)
     run_pipeline(copy, "cse")
-    apply(copy, [_SUMS], Report("roll_loops"), reassociate=reassociate)
+    if any(op.name == "stablehlo.pad" for op in walk(copy)):
+        apply(copy, [_SUMS], Report("roll_loops"), reassociate=reassociate)
     functions = [
         operation.operation
         for operation in copy.body.operations
