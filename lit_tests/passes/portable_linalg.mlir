@@ -23,7 +23,7 @@ module @cholesky {
 
 // CHECK-LABEL: module @solve
 // CHECK: call @triangular_solve_blocks(%arg0, %arg1)
-// CHECK: stablehlo.dot_general {{.*}} : (tensor<1x12xf64>, tensor<12x2xf64>) -> tensor<1x2xf64>
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<4x12xf64>, tensor<12x2xf64>) -> tensor<4x2xf64>
 module @solve {
   func.func @main(%arg0: tensor<12x12xf64>, %arg1: tensor<12x2xf64>) -> tensor<12x2xf64> {
     %0 = "stablehlo.triangular_solve"(%arg0, %arg1) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<12x12xf64>, tensor<12x2xf64>) -> tensor<12x2xf64>
