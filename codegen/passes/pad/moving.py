@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import builder as hlo
+from ... import dims as dimension
 from ...builder import Tensor
 from ...builder.shape import product, slice_axes
 from ...builder.types import INT64
@@ -193,6 +194,9 @@ def _groups(padder: Padder, old: Dims, new: Dims) -> list[tuple[Dims, Dims]]:
             groups.append(((old[i],), (new[j],)))
             i, j = i + 1, j + 1
             continue
+        rest = product(old[i:]), product(new[j:])
+        if 1 in rest and any(dimension.roots(dim) & dimension.roots(rest[0] - rest[1]) for dim in old[:i]):
+            padder.refuse("the numbers of elements before and after are equal for sizes 0 and 1 alone", *old)
         a, b = _next_equal(padder, old[i:], new[j:])
         groups.append((old[i : i + a], new[j : j + b]))
         i, j = i + a, j + b

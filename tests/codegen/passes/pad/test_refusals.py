@@ -83,6 +83,14 @@ REFUSED = {
         "tensor<1x7x2xf64>",
         "grouped features or batches are padded",
     ),
+    "reshape of a square to its side": (
+        '%x: tensor<?x?xf64> {hlograph.dims = ["n", "n"]}',
+        """%n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x?xf64>) -> tensor<i32>
+           %shape = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+           %y = stablehlo.dynamic_reshape %x, %shape : (tensor<?x?xf64>, tensor<1xi32>) -> tensor<?xf64>""",
+        "tensor<?xf64>",
+        "stablehlo.dynamic_reshape .* are equal for sizes 0 and 1 alone",
+    ),
     "windows that are set over each other": (
         """%x: tensor<?xf64> {hlograph.dims = ["n + 2"]}, %i: tensor<3x1xi64>,
            %u: tensor<3x?xf64> {hlograph.dims = ["3", "n"]}, %z: tensor<?xf64> {hlograph.dims = ["n"]}""",
