@@ -10,6 +10,7 @@ same product without them. The derivative of `log(sigmoid(x))` is `g / s * s * (
 | `x` | `abs(x)` | `sign(x)` |
 | `exp(a)` | `1 + exp(a)` | `sigmoid(a)` |
 | | `1 + exp(a)` | `sigmoid(-a)` |
+| `exp(a) * sigmoid(-a)` | | `sigmoid(a)` |
 | `exp(a)` | a sum that has `exp(a)` among its terms | `exp(a - log(the sum))`, whose logarithm is stable |
 | `exp(a)` | `exp(b)` | `exp(a - b)` |
 | `exp(a) * exp(b)` | | `exp(a + b)` |
@@ -64,7 +65,7 @@ class Quotients(Products):
         if self._distribute(product) or self._distribute_below(product):
             return [self.build(root, product)]
         changed = self._logistic(above, below) or twice_negative or product.flipped
-        while self._exponential(above):
+        while self._sigmoid(above) or self._exponential(above):
             pass
         if not changed and before == len(product) and not (product.masks and before > 1):
             return None
@@ -241,6 +242,22 @@ class Quotients(Products):
             inner = self.functions["log"](variable)
         return Factor(inner, expand).build()
 
+    def _sigmoid(self, above: list[Factor]) -> bool:
+        """`exp(a) * sigmoid(-a)` is `sigmoid(a)`."""
+        sigmoids = [(i, x) for i, f in enumerate(above) if (x := self.argument(f.variable, self.sigmoid)) is not None]
+        if not sigmoids:
+            return False
+        for j, factor in enumerate(above):
+            a = self.argument(factor.variable, self.exp)
+            if a is None:
+                continue
+            for i, x in sigmoids:
+                if factor.expand == above[i].expand and self.are_opposite(a, x):
+                    above[j] = Factor(self.functions["sigmoid"](a), factor.expand)
+                    del above[i]
+                    return True
+        return False
+
     def _exponential(self, above: list[Factor]) -> bool:
         """`exp(a) * exp(b)` is `exp(a + b)`, where both have the same axes."""
         for i, factor in enumerate(above):
@@ -269,6 +286,22 @@ class Quotients(Products):
 
     def is_minus_square(self, a: Any, u: Any) -> bool:
         """Whether a is `-(u**2)`, `-(u * u)` or `-u * u`."""
-        product = self.read(Factor(a))
-        squared = len(product) == len(product.above) == 2 and all(self.same(f.build(), u) for f in product.above)
-        return squared and product.negative and not product.masks
+        if a.owner is None:
+            return False
+        if self.kind(a) is self.mul and len(a.owner.inputs) == 2:
+            x, y = a.owner.inputs
+            return any(
+                (n := self.argument(v, self.neg)) is not None and self.same(n, u) and self.same(w, u)
+                for v, w in ((x, y), (y, x))
+            )
+        square = self.argument(a, self.neg)
+        if square is None or square.owner is None:
+            return False
+        kind, inputs = self.kind(square), square.owner.inputs
+        if kind is self.pow:
+            return self.same(inputs[0], u) and self.is_constant(inputs[1], 2)
+        return (kind is self.sqr or (kind is self.mul and len(inputs) == 2)) and all(self.same(x, u) for x in inputs)
+
+    def are_opposite(self, a: Any, b: Any) -> bool:
+        """Whether one of them is the other's negation."""
+        return any((x := self.argument(u, self.neg)) is not None and self.same(x, v) for u, v in ((a, b), (b, a)))

@@ -167,6 +167,20 @@ SLOPES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[..., An
         lambda small, far: ([small, 1e-20, 0.3, 2.0],),
         lambda x: (2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x) / mpmath.erf(x),),
     ),
+    "a normal tail": (
+        lambda x, s: pt.log(pt.erfc(-x / s / np.sqrt(2))),
+        lambda small, far: ([-far, -60.0, 0.3], [1.0, 0.5, 2.0]),
+        lambda x, s: (
+            mpmath.sqrt(2 / mpmath.pi) / s * mpmath.exp(-((x / s) ** 2) / 2) / mpmath.erfc(-x / s / mpmath.sqrt(2)),
+            None,
+        ),
+    ),
+    # The second derivative of a logarithm of `exp(x) / (1 + exp(x))` has it.
+    "an exponential beside its complement": (
+        lambda x: pt.exp(x) * pt.sigmoid(-x),
+        lambda small, far: ([-far, 0.3, far],),
+        lambda x: (None,),
+    ),
     "survival from a probability": (
         lambda x: pt.log1mexp(pt.log(x)),
         lambda small, far: ([1e-20, 0.3],),
