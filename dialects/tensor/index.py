@@ -70,8 +70,9 @@ def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tenso
     found = _known_at(x, entries) if wide and size is not None and isinstance(x.sizes, tuple) else None
     if found is None:
         return written()
-    sizes, place = found[0].astype(object), found[1]
-    sizes[place] = sizes[place] + size if increment else size
+    sizes, place = found[0].tolist(), found[1]
+    for each in np.atleast_1d(np.arange(len(sizes))[place]):
+        sizes[each] = sizes[each] + size if increment else size
     return _known_as(ctx, tuple(sizes), x.dtype, written)
 
 
