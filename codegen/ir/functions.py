@@ -125,13 +125,14 @@ def inline_calls(
                 fixed = any(_FIXED in text_attribute(op, "mhlo.frontend_attributes") for op in (operation, function))
                 stays = fixed and not all_of_them
                 if not stays and only(function) and (implementing or IMPLEMENTS not in function.attributes):
-                    _inline(operation, function)
+                    inline(operation, function)
 
     for symbol in functions:
         flatten(symbol)
 
 
-def _inline(call: ir.Operation, callee: ir.Operation) -> None:
+def inline(call: ir.Operation, callee: ir.Operation) -> None:
+    """Puts a function's body in place of a call."""
     body = callee.regions[0].blocks[0]
     values = dict(zip(body.arguments, call.operands, strict=True))
     with ir.InsertionPoint(call):

@@ -61,8 +61,13 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         aligned = iter(padder.align([x for x in operands if x.dims]))  # bounds and predicates may be scalars
         operands = [next(aligned) if x.dims else x for x in operands]
         first = max(operands, key=lambda x: len(x.dims))
-    if name == "stablehlo.bitcast_convert" and len(padder.type_of(operation.results[0])[0]) != first.ndim:
-        return padder.unpadded(operation, operands, "a bitcast to another width")
+    shape, rank = padder.type_of(operation.results[0])[0], first.ndim
+    if name == "stablehlo.bitcast_convert" and len(shape) != rank:  # a last axis comes or goes
+        kept, added = min(rank, len(shape)), shape[rank:]
+        if first.dims[kept:] != first.shape[kept:]:
+            padder.refuse("it joins elements along a padded axis", *first.dims[kept:])
+        tensor = padder.builder.op(name, [first.tensor], (*first.shape[:kept], *added), dtype)  # type: ignore[arg-type]
+        return [padder.make(tensor, (*first.dims[:kept], *added))]  # type: ignore[arg-type]
     direction = direction_of(operation) if name == "stablehlo.compare" else ""
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
     if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:

@@ -21,6 +21,7 @@ from ...builder.types import BOOL, Attributes, DType, Sizes
 from ...constraints import Constraints
 from ...dims import Dim
 from ...ir.bindings import ir
+from ...ir.functions import inline
 from ...ir.op_sheet import form_of
 from ...ir.values import attributes_of, location_text, owner, walk
 from ..report import Report
@@ -102,6 +103,7 @@ class LiveBuilder(Builder):
         self.constraints = constraints
         self.intervals: dict[str, Interval] = {}
         self.env: dict[ir.Value, Live] = {}  # source value -> its live value
+        self.functions: dict[str, ir.Operation] = {}  # of the source module
 
     def attribute(self, text: Any) -> ir.Attribute:
         """An attribute from its text, or the attribute itself."""
@@ -131,6 +133,9 @@ class LiveBuilder(Builder):
             for place, value in enumerate(inner.operands):
                 if value in self.env:  # from outside, such as a constant
                     inner.operands[place] = self.env[value].tensor.value
+        while calls := [x for x in walk(made) if x.name == "func.call"] if len(made.regions) else []:
+            for call in calls:
+                inline(call, self.functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value])
         places = made.operands
         for place, x in enumerate(operands):
             places[place] = x.value

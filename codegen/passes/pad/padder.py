@@ -98,7 +98,7 @@ class Padder:
     loops: dict[ir.Operation, Loop] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.functions = {
+        self.functions = self.builder.functions = {
             symbol_of(op.operation): op.operation
             for op in self.source.body.operations
             if op.operation.name == "func.func"

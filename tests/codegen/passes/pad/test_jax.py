@@ -104,7 +104,9 @@ def sorts_and_extremes(x):
 def takes_and_updates(x, i):
     taken = jnp.take(x, i, axis=0), jnp.take(x, i, axis=0, mode="clip"), x[i], grad(lambda x: x[i] ** 2)(x)
     updated = x.at[i].set(1.0), x.at[i].add(x[0]), x.at[i].max(0.3), x.at[:, 1].multiply(2.0)
-    return taken, updated, x.at[i].mul(2.0, mode="clip")
+    bits = jax.lax.bitcast_convert_type(x, np.uint16)
+    joined = jax.lax.bitcast_convert_type(bits, x.dtype)
+    return taken, updated, x.at[i].mul(2.0, mode="clip"), x.at[i].apply(jnp.sinc), bits, joined
 
 
 @case("n,2", ("n", I32), data={"x1": integers(-1, 6)})
