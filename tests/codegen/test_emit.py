@@ -156,6 +156,12 @@ def test_equal_nodes_are_emitted_once() -> None:
     assert counts["stablehlo.exponential"] == 1
 
 
+def test_the_same_graph_gives_the_same_text() -> None:
+    matrix, vector = pt.dmatrix("m"), pt.dvector("v")
+    first, second = (emit([matrix, vector], [pt.tanh(matrix @ vector) + pt.linalg.det(matrix)]) for _ in range(2))
+    assert first.text == second.text
+
+
 def test_names_inside_inner_graphs_do_not_leak_out() -> None:
     """A constraint that an inner graph adds says where; what comes after it says its own place."""
     a, b = pt.dvector("a"), pt.dvector("b")

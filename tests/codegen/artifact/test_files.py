@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
         stream.write(b"content")
     reader.join(10)
     assert found == [b"content"]
+
+
+def test_writers_at_once_leave_one_content(tmp_path: Path) -> None:
+    target, contents = tmp_path / "out", [bytes([65 + i]) * 50_000 for i in range(4)]
+
+    def write(content: bytes) -> None:
+        for _ in range(20):
+            with write_atomically(target) as stream:
+                stream.write(content)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, contents))
+    assert target.read_bytes() in contents
+    assert list(tmp_path.iterdir()) == [target]
 
 
 KILLED = """

@@ -171,6 +171,25 @@ def test_sizes_are_said_in_every_operator() -> None:
             np.testing.assert_allclose(result, np.concatenate([value.sum() * other, other]), rtol=1e-14)
 
 
+def test_demands_on_products_and_remainders() -> None:
+    x, y, a, b = pt.dmatrix("x"), pt.dmatrix("y"), pt.dtensor4("a"), pt.dmatrix("b")
+    solved = hlograph.emit_stablehlo(([a, b], pt.linalg.tensorsolve(a, b))).to_jax_export()
+    folded = hlograph.emit_stablehlo(([x, y], x.reshape((4, -1)).sum(0).sum() + x.ravel() * y.ravel())).to_jax_export()
+    data = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        values = data.normal(size=(2, 3, 2, 3)), data.normal(size=(2, 3))
+        np.testing.assert_allclose(solved.call(*values), np.linalg.tensorsolve(*values), rtol=1e-8)
+        values = data.normal(size=(2, 6)), data.normal(size=(4, 3))
+        np.testing.assert_allclose(folded.call(*values), values[0].sum() + values[0].ravel() * values[1].ravel())
+        for function, *shapes in (
+            (solved, (2, 3, 4, 1), (2, 3)),
+            (folded, (2, 6), (4, 4)),
+            (folded, (3, 3), (9, 1)),
+        ):
+            with pytest.raises(ValueError, match=r"constraint|Input shapes"):
+                function.call(*map(np.ones, shapes))
+
+
 def test_sizes_that_jax_cannot_say_are_named() -> None:
     x, rows = pt.dvector("x"), jax.ShapeDtypeStruct(("n",), "float32")
     dotted = hlograph.emit_stablehlo(([x], x * 2), dims={"x": ("a.b",)})
