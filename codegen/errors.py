@@ -7,7 +7,7 @@ was found, where, and what to do about it.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 # What demands something of sizes: an index, an asserted shape, branches that were taken to agree, a size that was
 # taken not to be -1, arithmetic that must not overflow; "" for all else.
@@ -186,3 +186,7 @@ class DeviceError(HlographError, RuntimeError):
 
 class CheckFailedError(HlographError, RuntimeError):
     """A check in the graph failed whose own exception class is not known here."""
+
+
+if not TYPE_CHECKING:  # type checkers read no list that is computed
+    __all__ = [name for name, item in globals().items() if isinstance(item, type) and issubclass(item, Exception)]

@@ -27,6 +27,8 @@ def test_the_public_names() -> None:
     ]
     assert all(getattr(hlograph, name) is not None for name in hlograph.__all__)
     assert {"Context", "Tensor", "lowers", "lowers_with_jax"} <= vars(hlograph.builder).keys()
+    errors = [item for name, item in vars(hlograph.errors).items() if not name.startswith("_")]
+    assert all(issubclass(item, (hlograph.errors.HlographError, UserWarning)) for item in errors)
 
 
 @pytest.mark.parametrize("name", renamed.NAMES)

@@ -540,6 +540,14 @@ def test_a_failed_check_updates_nothing():
     assert function(np.array(1.0)) == 2.0
 
 
+def test_indices_out_of_range_raise():
+    x, i = pt.dvector("x"), pt.lscalar("i")
+    function = pytensor.function([x, i], x[i], mode=MODE)
+    assert function(np.arange(3.0), 2) == 2.0
+    with pytest.raises(IndexError):
+        function(np.arange(3.0), 3)
+
+
 def test_sizes_that_can_never_agree_are_refused_by_the_call():
     """As in PyTensor's modes."""
     x = pt.dmatrix("x")

@@ -14,6 +14,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from densities import MODELS, Model, logistic_data
+from jax.test_util import check_grads
 from pytensor.compile.builders import OpFromGraph
 from pytensor.gradient import grad_clip
 
@@ -78,6 +79,12 @@ def test_derivatives(model: Model, transform: Callable[..., Any]) -> None:
     data = model.data()
     actual = transform(model.function(), model.parameters)(*data)
     assert_tree(actual, transform(model.value, model.parameters)(*data))
+
+
+def test_derivatives_of_derivatives_agree_with_differences() -> None:
+    """All ways to take two of them: JAX's formulas go through the same rules."""
+    function, (X, y, beta) = LOGISTIC.function(), LOGISTIC.data()
+    check_grads(jax.jit(lambda b: function(X, y, b)), [beta], order=2, atol=1e-4, rtol=1e-4)
 
 
 # name -> from a function to one of a batch of betas
