@@ -275,6 +275,19 @@ VALUES = {
         lambda x, i, s: x[i],
         [["2", "n"]],
     ),
+    "at most 200": Foreign(
+        """func.func @main(%arg0: tensor<?xf32>) -> tensor<?xf32> {
+  %most = stablehlo.constant dense<200> : tensor<i32>
+  %n = stablehlo.get_dimension_size %arg0, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %m = stablehlo.minimum %n, %most : tensor<i32>
+  %s = stablehlo.reshape %m : (tensor<i32>) -> tensor<1xi32>
+  %0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>
+  return %0 : tensor<?xf32> }""",
+        {"arg0": ["n"]},
+        [[(5,)], [(300,)]],
+        lambda x: np.arange(min(len(x), 200), dtype=np.float32),
+        [["min(n, 200)"]],
+    ),
     "a computed length": Foreign(
         """func.func @main(%arg0: tensor<i32>) -> tensor<?xf32> {
   %two = stablehlo.constant dense<2> : tensor<i32>

@@ -29,6 +29,7 @@ from ..dims import Dim, parse
 from ..errors import ArtifactError, PaddingError, PassError
 from ..inputs import fresh, unfolded
 from ..ir.values import main_function
+from ..passes.pad import pad
 from ..program import Program
 from ..signature import Argument, find_roots
 
@@ -82,10 +83,10 @@ def _with_results(named: Program) -> Program:
     """
     signature = named.signature
     try:
-        padded = named.pad({root.name: _BOUND for root in signature.roots}).signature
+        padded = pad(named.copy_module(), {root.name: _BOUND for root in signature.roots}, decided=False)
     except (PassError, PaddingError):
         return named
-    pairs = zip(signature.results, padded.results, strict=True)
+    pairs = zip(signature.results, signatures.read(padded).results, strict=True)
     results = tuple(replace(result, dims=found.live or found.dims) for result, found in pairs)
     module = named.copy_module()
     signatures.write(main_function(module), replace(signature, results=results))

@@ -53,6 +53,7 @@ def pad(
     *,
     poisoned: bool = False,
     zeros: bool = False,
+    decided: bool = True,
     report: Report | None = None,
 ) -> ir.Module:
     """The padded module, in the context of `module`.
@@ -64,13 +65,14 @@ def pad(
             the program that computes this size: its only result is the size.
         poisoned: take the padding of arguments for unknown, not zero.
         zeros: the padding of results is zero.
+        decided: live sizes are written without what the bounds decide; else they hold beyond the bounds too.
         report: is told why, if it wants details.
 
     Raises:
         PassError: unknown root, missing or negative bound.
         PaddingError: an op that cannot be padded.
     """
-    padder = prepare(module, bounds, explaining=report is not None and report.detailed)
+    padder = prepare(module, bounds, explaining=report is not None and report.detailed, decided=decided)
     signature, builder = padder.signature, padder.builder
     with builder.function("main", [(a.dims, a.dtype) for a in padder.arguments]) as handles:
         checks = signature.checks
@@ -124,7 +126,12 @@ def walk(padder: Padder, handles: Sequence[Tensor], *, poisoned: bool = False) -
 
 
 def prepare(
-    module: ir.Module, bounds: Mapping[str, int], *, least: Mapping[str, int] | None = None, explaining: bool = False
+    module: ir.Module,
+    bounds: Mapping[str, int],
+    *,
+    least: Mapping[str, int] | None = None,
+    explaining: bool = False,
+    decided: bool = True,
 ) -> Padder:
     """A walk that has not begun, with the arguments and sizes of the padded module.
 
@@ -133,6 +140,7 @@ def prepare(
         bounds: see `pad`.
         least: the least value of roots for which it is not 0.
         explaining: whether what is done is recorded.
+        decided: see `pad`.
 
     Raises:
         PassError: unknown root, missing or negative bound.
@@ -146,7 +154,7 @@ def prepare(
             raise PassError(f"pad: the bound {name} = {bound} is not between 0 and {LARGEST}")
     builder = LiveBuilder(module.context, module_name(module), signatures.known_constraints(signature))
     symbols = {root.name: dimension.symbol(root.name, signed=root.kind == "value") for root in signature.roots}
-    padder = Padder(module, builder, signature, bounds, explaining)
+    padder = Padder(module, builder, signature, bounds, explaining, decided)
     for root in signature.roots:
         signed = root.kind == "value" and signature.arguments[root.argument].dtype.kind == "i"
         most = bounds.get(root.name)

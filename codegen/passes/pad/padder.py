@@ -77,6 +77,7 @@ class Padder:
         signature: the module's.
         bounds: what the caller gave, root name to bound.
         explaining: whether `actions` are recorded.
+        decided: whether sizes are written without what the roots' intervals decide.
         arguments: those of the padded module: the module's own, then the live sizes.
         actions: what was done where.
         counts: the values of sizes from data, by name.
@@ -90,6 +91,7 @@ class Padder:
     signature: Signature
     bounds: Mapping[str, int]
     explaining: bool = False
+    decided: bool = True
     arguments: list[Argument] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
     counts: dict[str, Tensor] = field(default_factory=dict)
@@ -116,14 +118,14 @@ class Padder:
     # ---- sizes ------------------------------------------------------------------------------------------------------
 
     def dim(self, dim: Dim) -> Dim:
-        """The way to write a dimension here: without what the roots' intervals decide."""
+        """The way to write a dimension here."""
         if type(dim) is int:
             return dim
         found = self._dims.get(dim)
         if found is None:
             found = self.builder.constraints.canonical(dim)
-            if type(found) is not int:
-                found = self._decided(found)
+            if type(found) is not int and self.decided:
+                found = self._without_decided(found)
             self._dims[dim] = found
         return found
 
@@ -135,7 +137,7 @@ class Padder:
         """The static shape for live sizes."""
         return tuple(map(self.bound, dims))
 
-    def _decided(self, dim: Dim) -> Dim:
+    def _without_decided(self, dim: Dim) -> Dim:
         """The dimension with minima, maxima and whole parts of it replaced by what they must be."""
 
         def only(result: Dim) -> Dim:
