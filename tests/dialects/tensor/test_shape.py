@@ -287,7 +287,7 @@ def test_sizes_read_from_shapes():
     outputs += [shape[[0, 2]], pt.prod(shape), shape.sum(), cube.size, shape / 2, pt.eq(shape, shape[0])]
     outputs += [shape[k - 1], shape[pt.argmax(x) - 2], pt.set_subtensor(shape[0], 9), shape[None]]
     outputs += [pt.concatenate([shape[:1], shape[2:]]), pt.max(shape), shape * x, x.shape[0], scalar.shape]
-    outputs += [pt.inc_subtensor(shape[::-1], x.shape[0]), pt.inc_subtensor(shape[1:2], -x.shape[0])]
+    outputs += [pt.inc_subtensor(shape[::-1], shape[0]), pt.inc_subtensor(shape[1:2], -shape[2])]
     outputs += [pt.zeros(shape[::-1]), pt.constant([7, 8, 9])[1], pt.constant([[1, 2], [3, 4]])[1, ::-1]]
     check_lowering([cube, x, k, scalar], outputs, CUBE, numbers(3), 2, 1.0)
 
