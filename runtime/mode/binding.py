@@ -499,9 +499,15 @@ def call_traced(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) ->
             f"the compiled function updates {updated}, and an update inside a JAX transformation would be lost; "
             "compile one without updates, whose outputs are the new values"
         )
-    bound = compiled.__signature__.bind(*args, **named).arguments
     explicit = [i for i, spec in enumerate(specs) if not spec.implicit]
     names = dict(zip(explicit, compiled.__signature__.parameters, strict=True))
+    # An input may be called what no parameter is, such as "group::x".
+    called = {specs[i].name: name for i, name in names.items()} | {name: name for name in names.values()}
+    given = {called.get(name, name): value for name, value in named.items()}
+    bound = compiled.__signature__.bind_partial(*args, **given).arguments
+    for i, name in names.items():
+        if name not in bound and specs[i].value is None:  # the library also has default values before it
+            raise TypeError(f"missing a required argument: {name!r}")
     values = [bound[names[i]] if names.get(i) in bound else a.read() for i, a in binding.arguments.items()]
     found = call_suited(binding, values)
     outputs = list(found) if isinstance(found, tuple) else [found]

@@ -36,6 +36,14 @@ def test_the_modes_functions_take_tracers():
             jax.jit(lambda x, wrong=wrong: function(*[x for _ in wrong]))(values)
 
 
+def test_inputs_called_what_no_parameter_is():
+    """As PyMC's variables are in a model within a model."""
+    x, y = pt.dvector("group::x"), pt.dscalar("y")
+    function = pytensor.function([x, y], (x * y).sum(), mode=MODE)
+    found = jax.jit(lambda x: function(**{"y": 2.0, "group::x": x}))(np.arange(3.0))
+    np.testing.assert_allclose(found, 6, rtol=1e-6)
+
+
 def test_updates_under_transformations_are_refused():
     state = pytensor.shared(np.zeros(3), "state")
     x = pt.dvector("x")
