@@ -396,7 +396,9 @@ def range_length(start: Tensor, stop: Tensor, step: Tensor, forward: bool | None
     return length if width.sizes == 1 else (length + (width - 1)) / width
 
 
-def nonzero_step(ctx: Context, step: Tensor, what: str) -> None:
+def nonzero_step(
+    ctx: Context, step: Tensor, what: str, error: str = "ZeroDivisionError", message: str = "division by zero"
+) -> None:
     """Demands that a range moves on."""
     known = known_dim(step)
     if step.literal is not None and not step.literal.any():
@@ -404,7 +406,7 @@ def nonzero_step(ctx: Context, step: Tensor, what: str) -> None:
     if known is not None:
         ctx.at_least(maximum(known, -known), 1, f"the absolute step of {what}")
     elif step.literal is None:
-        ctx.check(hlo.compare("NE", step, 0), "ZeroDivisionError", "division by zero")
+        ctx.check(hlo.compare("NE", step, 0), error, message)
 
 
 @lowers("ARange")

@@ -57,7 +57,7 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
     if not isinstance(entry, slice):
         return _integer_window(ctx, entry, size, axis)
     step = hlo.convert(entry.step, INT64) if isinstance(entry.step, Tensor) else ctx.constant(1, INT64)
-    nonzero_step(ctx, step, f"a slice of axis {axis}")
+    nonzero_step(ctx, step, f"a slice of axis {axis}", "ValueError", "slice step cannot be zero")
     width = 1
     if isinstance(step.sizes, int):
         width, ends = abs(step.sizes), _ends(ctx, entry, size, step.sizes > 0)
