@@ -259,8 +259,8 @@ def inverses() -> Iterator[Case]:
         parity = np.linalg.det(permutation)
         options = {"expected": [parity, parity, 0.0]}
         yield f"sign {rows}", [A], [outputs[0], *outputs[2:]], [permutation], options
-    for function in (ptl.det, ptl.inv, lambda x: ptl.slogdet(x)[1]):
-        yield f"gradient of {function}", [A], grad(weighted(function(A)), A), [well(4, 4)]
+    for name, function in {"det": ptl.det, "inv": ptl.inv, "slogdet": lambda x: ptl.slogdet(x)[1]}.items():
+        yield f"gradient of {name}", [A], grad(weighted(function(A)), A), [well(4, 4)]
     yield "gradient of a batch", [A3], grad(weighted(*batch), A3), [well(2, 3, 3)]
     factor, permutations = lu_ops()
     for n in (1, 2, 5):
