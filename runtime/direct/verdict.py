@@ -274,7 +274,7 @@ def asked() -> Verdict | None:
     """The verdict; where there is none a self-test begins in the background."""
     global _asking
     with _lock:
-        if known() is None and (_asking is None or not _asking.is_alive()):
+        if (_asking is None or not _asking.is_alive()) and known() is None:
             if place() is None:
                 assume(Verdict(False, NOWHERE))
             else:
@@ -330,12 +330,10 @@ def _ask() -> Verdict:
     options: dict[str, Any] = {"stdin": null, "stdout": null, "stderr": null, "env": environment | _SET}
     try:
         done = subprocess.run([interpreter, *COMMAND], start_new_session=True, check=False, **options)
-        if found := read():
-            return found
         reason = f"could not be run by {interpreter} (exit status {done.returncode})"
-        path = place()
-        if done.returncode < 0 and path is not None:
-            *tried, last = _begun(path).read_text(errors="replace").splitlines() or ["its start"]
+        if done.returncode < 0 and read() is None and (path := place()) is not None:
+            begun = _begun(path)
+            *tried, last = (begun.read_text(errors="replace").splitlines() if begun.exists() else []) or ["its start"]
             name = signal.Signals(-done.returncode).name
             reason = f"{'hung' if name == 'SIGALRM' else f'died of {name}'} in: {last}"
             store(Verdict(False, f"the self-test {reason}", time.time(), tuple(tried)))
