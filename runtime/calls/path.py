@@ -172,7 +172,7 @@ def write(
     lines: Sequence[str],
     names: Mapping[str, Any],
     *,
-    name: str = "",
+    name: str = "call",
     keywords: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
     """A function of these parameters and lines.
@@ -189,13 +189,12 @@ def write(
     scope: dict[str, Any] = {}
     exec(source, scope)
     made: Any = scope["make"](**names)
-    if name:
-        made.__name__ = made.__qualname__ = name
-    if keywords:
-        # Arguments are bound by these names alone, and the lines find them by their places: Python itself takes
-        # keywords, at no cost to calls without.
-        code = made.__code__
-        made.__code__ = code.replace(co_varnames=tuple(keywords.get(x, x) for x in code.co_varnames))
+    code = made.__code__
+    # Arguments are bound by these names alone, and the lines find them by their places: Python itself takes
+    # keywords, at no cost to calls without.
+    variables = tuple((keywords or {}).get(x, x) for x in code.co_varnames)
+    made.__code__ = code.replace(co_name=name, co_qualname=name, co_varnames=variables)
+    made.__name__ = made.__qualname__ = name
     return made
 
 
