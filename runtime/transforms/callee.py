@@ -382,11 +382,12 @@ class FunctionCall(Callee):
     def types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
         """Those of the results alone; a size from data is refused."""
         sizes, results = self.sizes(shapes), self.signature.results
-        unknown = {name for x in results for dim in x.dims for name in dimension.roots(dim)} - sizes.keys()
+        unknown = {name: x for x in results for dim in x.dims for name in dimension.roots(dim) - sizes.keys()}
         if unknown and not self.signature.has_data_sizes and not _is_symbolic(shapes):
             results = self.function.prepared(sizes).program.signature.results
         elif unknown:
-            what = f"a result of {self.name} has a size that depends on data ({', '.join(sorted(unknown))})"
+            name = min(unknown)
+            what = f"result {unknown[name].name!r} of {self.name} has a size that depends on data ({name})"
             raise UnsupportedGraphError(f"{what}; inside jax.jit or another transformation sizes must be fixed")
         return [
             (tuple(evaluate(dim, sizes) for dim in x.dims), narrowed(x.dtype) if self.narrow else x.dtype)
