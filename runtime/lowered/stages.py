@@ -205,7 +205,7 @@ class Stage:
         bytecode: the module as MLIR bytecode.
         seconds: that the pass took.
         rewritten: how often each of the pass's rewrites was applied; MLIR's own passes do not say.
-        notes: op by op what was done, or why not; only where `run_stages` was asked for details.
+        notes: op by op what was done, or why not; only where the `Recorder` was asked for details.
     """
 
     name: str
@@ -361,13 +361,12 @@ class Recorder:
         self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
 
 
-def run_stages(program: Program, passes: Optimize, *, detailed: bool = False) -> Stages:
+def run_stages(program: Program, passes: Optimize) -> Stages:
     """Runs passes one after the other on a copy of a program's module.
 
     Args:
         program: it is left as it is.
         passes: "default", "exact", "none", or names with options in braces, as for `Program.optimize`.
-        detailed: whether stages have notes.
 
     Returns:
         The module as it is given, and after each pass that changed it.
@@ -375,7 +374,7 @@ def run_stages(program: Program, passes: Optimize, *, detailed: bool = False) ->
     Raises:
         PassError: for an unknown pass, wrong options, or a pass that fails.
     """
-    recorder = Recorder(program, detailed=detailed)
+    recorder = Recorder(program)
     Recipe(passes=resolve(passes)).apply(program, recorder)
     return recorder.stages
 
