@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -45,13 +46,13 @@ class Explanation:
         name: the program's.
         sections: the parts, each with a title and rows.
         operations: each op on data: its loop, branch or function, it, what it gives, and what padding does there.
-        drawing: the graph as HTML, with at most `drawing.LIMIT` nodes.
+        drawing: gives the graph as HTML, with at most `drawing.LIMIT` nodes.
     """
 
     name: str
     sections: tuple[tuple[str, Rows], ...]
     operations: Rows = field(repr=False)
-    drawing: str = field(repr=False)
+    drawing: Callable[[], str] = field(repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -73,7 +74,7 @@ class Explanation:
     def html(self) -> str:
         """The explanation as one HTML page, with the graph drawn and all operations listed; it loads nothing."""
         sections = (*self.sections, ("operations", self.operations))
-        return page(f"program {self.name}", sections, self.drawing)
+        return page(f"program {self.name}", sections, self.drawing())
 
     def _repr_html_(self) -> str:
         return self.html
@@ -126,8 +127,7 @@ def explain(
         for x in facts.nodes
         if not x.sizes_only
     ]
-    drawing = draw(facts.blocks, [size.name for size in sizes])
-    return Explanation(program.name, sections, operations, drawing)
+    return Explanation(program.name, sections, operations, partial(draw, facts.blocks, [x.name for x in sizes]))
 
 
 def _sections(
