@@ -1,6 +1,6 @@
-"""Functions of dimensions: minima and maxima, sums that become shorter with one of them, division, and their text.
+"""Functions of dimensions: bounds, minima and maxima, sums that become shorter with one of them, division; their text.
 
-In: dimensions. Out: equal ones, written shorter. All rests on four identities of integers, with c > 0:
+In: dimensions. Out: intervals of them; and equal ones, written shorter, by four identities of integers, with c > 0:
 
 * ``x + max(a, b) == max(x + a, x + b)``, so a sum moves into an extremum: ``n - min(n, 1)`` is ``max(n - 1, 0)``;
 * ``max(max(a, b), c) == max(a, b, c)``: with the first, ``max(max(n - 1, 0) - 1, 0)`` is ``max(n - 2, 0)``;

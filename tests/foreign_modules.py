@@ -27,7 +27,7 @@ class Foreign:
         dims: names of sizes.
         shapes: for each set of sizes one entry per argument: a shape, or an integer array for an argument with values.
         expected: of the arguments.
-        results: dims of the results under these names, as text; those of what has no padded form are not known.
+        results: dims of the results under these names, as text; what is behind an op without a padded form has none.
         padded: whether it has a padded form.
     """
 
@@ -141,11 +141,7 @@ def exported(function: Callable[..., Any], shape: str) -> str:
 BIAS = np.arange(1, 5, dtype=np.float32)
 JAX = {
     "jax: a bias": Foreign(
-        exported(lambda x: x + BIAS, "n, 4"),
-        {"arg0": ["n", 4]},
-        [[(3, 4)], [(5, 4)]],
-        lambda x: x + BIAS,
-        [["n", "4"]],
+        exported(lambda x: x + BIAS, "n, 4"), {"arg0": ["n", 4]}, [[(3, 4)], [(5, 4)]], lambda x: x + BIAS, [["n", "4"]]
     ),
     "jax: flattened": Foreign(
         exported(jnp.ravel, "n, 4"), {"arg0": ["n", 4]}, [[(3, 4)], [(5, 4)]], np.ravel, [["4*n"]]
@@ -192,16 +188,19 @@ TORCH = {
     ),
     "torch: batch norm": Foreign(
         """module @IrToHlo.12 {
-  func.func @main(%arg0: tensor<3xf32>, %arg1: tensor<3xf32>, %arg2: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  func.func @main(%arg0: tensor<3xf32>, %arg1: tensor<3xf32>, %arg2: tensor<?x3xf32>)
+      -> (tensor<?x3xf32>, tensor<?x3xf32>) {
     %v = stablehlo.constant dense<4.0> : tensor<3xf32>
+    %1 = stablehlo.add %arg2, %arg2 : tensor<?x3xf32>
     %0 = "stablehlo.batch_norm_inference"(%arg2, %arg0, %arg1, %arg1, %v) <{epsilon = 0.0 : f32,
       feature_index = 1 : i64}>
       : (tensor<?x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<?x3xf32>
-    return %0 : tensor<?x3xf32>
+    return %0, %1 : tensor<?x3xf32>, tensor<?x3xf32>
   } }""",
         {"arg2": ["batch", 3]},
         [[(3,), (3,), (4, 3)], [(3,), (3,), (1, 3)]],
-        lambda scale, offset, x: scale * (x - offset) / 2 + offset,
+        lambda scale, offset, x: (scale * (x - offset) / 2 + offset, x + x),
+        [["result0_0", "3"], ["batch", "3"]],
         padded=False,
     ),
 }

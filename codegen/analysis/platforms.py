@@ -1,4 +1,4 @@
-"""On which platforms a module can run: what it was made for, and the libraries that it calls.
+"""On which platforms a module can run: what it was made for, the libraries that it calls, and elements of XLA's ops.
 
 In: a module. Out: the platforms, by JAX's names, and the calls that each of the others does not have. Decisions to
 know: a call that nobody here knows restricts nothing; whoever let it in answers for it. A program that says for which

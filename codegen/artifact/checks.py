@@ -29,6 +29,7 @@ from ..dims import Dim, parse
 from ..errors import ArtifactError
 from ..ir.bindings import ir
 from ..ir.dynamic_calls import of_fft
+from ..ir.functions import IMPLEMENTS
 from ..ir.values import (
     PREFIX,
     attributes_of,
@@ -196,7 +197,6 @@ def _check_memory(module: ir.Module, filename: str) -> None:
 
 Place: TypeAlias = Literal["module", "pullback", "function", "private function", "argument", "result", "op"]
 
-IMPLEMENTS = "hlograph.implements"
 LONGEST_NAME = 1000
 LONGEST_TEXT, LONGEST_ALL = 10_000, 200_000  # characters of one text, and of all of an attribute
 LONGEST_MESSAGES = 1_000_000  # of what checks say, which nobody takes apart

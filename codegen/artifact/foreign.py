@@ -86,11 +86,11 @@ class _Child:
         self._waits = False
         if not sys.executable or getattr(sys, "frozen", False):
             raise _not_started(filename, "there is no Python interpreter to start")
-        self._socket, theirs = _ends()
         # NumPy's library is to start no threads, which forks would be warned of.
         path = os.pathsep.join(entry for entry in sys.path if entry)
-        with theirs:
-            try:
+        try:
+            self._socket, theirs = _ends()
+            with theirs:
                 self._process = subprocess.Popen(
                     [sys.executable, *_COMMAND, str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
@@ -100,9 +100,8 @@ class _Child:
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
-            except (OSError, ValueError) as error:
-                self._socket.close()
-                raise _not_started(filename, str(error)) from None
+        except (OSError, ValueError) as error:
+            raise _not_started(filename, str(error)) from None
         assert self._process.stderr is not None
         self._printed = self._process.stderr
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -28,8 +29,10 @@ from ..constraints import Constraint
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PaddingError, PassError
 from ..inputs import fresh, unfolded
-from ..ir.values import main_function
-from ..passes.pad import pad
+from ..ir.modules import refusals
+from ..ir.values import main_function, returned_by
+from ..passes.pad import prepare, walk
+from ..passes.pad.padder import Pending
 from ..program import Program
 from ..signature import Argument, find_roots
 
@@ -79,17 +82,19 @@ def name_sizes(program: Program, dims: ForeignDims) -> Program:
 def _with_results(named: Program) -> Program:
     """The program with the sizes of its results that follow from the arguments', as the padding pass finds them.
 
-    Where an op has no padding rule they keep their positional names.
+    What it does not get to, behind an op without a padding rule, keeps its positional names.
     """
-    signature = named.signature
-    try:
-        padded = pad(named.copy_module(), {root.name: _BOUND for root in signature.roots}, decided=False)
-    except (PassError, PaddingError):
-        return named
-    pairs = zip(signature.results, signatures.read(padded).results, strict=True)
-    results = tuple(replace(result, dims=found.live or found.dims) for result, found in pairs)
-    module = named.copy_module()
-    signatures.write(main_function(module), replace(signature, results=results))
+    module, signature = named.copy_module(), named.signature
+    found: Any = {}
+    with suppress(PassError, PaddingError, Pending), refusals("pad"):
+        padder = prepare(module, {root.name: _BOUND for root in signature.roots}, decided=False)
+        found = padder.env
+        with padder.builder.function("main", [(a.dims, a.dtype) for a in padder.arguments]) as handles:
+            walk(padder, handles)
+    main = main_function(module)
+    pairs = zip(signature.results, returned_by(main.regions[0].blocks[0]), strict=False)
+    results = [replace(result, dims=found[value].dims) if value in found else result for result, value in pairs]
+    signatures.write(main, replace(signature, results=tuple(results)))
     return named._with(module)
 
 

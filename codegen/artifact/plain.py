@@ -246,15 +246,11 @@ def _tested(
     items: list[Argument | Result] = [*static.arguments, *static.results]
     builder = Builder(module.context, "sizes")
     with builder.function("main", [(item.dims, item.dtype) for item in items]) as tensors:
-        sources = {
-            item.size: SizeSource(item.size, tensors[place], None, None, data=place >= len(static.arguments))
-            for place, item in enumerate(items)
-            if item.size
-        }
         for root in original.value_roots:
-            sources[root.name] = SizeSource(root.name, tensors[root.argument], None, root.element)
-        for source in sources.values():
-            builder.add_root(source)
+            builder.add_root(SizeSource(root.name, tensors[root.argument], None, root.element))
+        for place, item in enumerate(items):
+            if item.size:
+                builder.add_root(SizeSource(item.size, tensors[place], None, data=place >= len(static.arguments)))
         flags = [
             compare(_DIRECTIONS[demand.relation], emit_size(builder, demand.lhs), emit_size(builder, demand.rhs))
             for demand in demanded

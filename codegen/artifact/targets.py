@@ -183,7 +183,7 @@ def for_target(program: Program, target: Target) -> Program:
 
 
 def costs(program: Program, name: str) -> TargetCosts:
-    """See `Program.target_costs`."""
+    """What becomes of a program for the target of this name; raises what `find_target` and `for_target` do."""
     target = find_target(name)
     made = for_target(program, target)
     ops, attributes = op_counts(program._module), _attributes(made._module)

@@ -157,9 +157,8 @@ def check_op(name: str) -> None:
     Raises:
         PassError: it is none; the message has names that are like it.
     """
-    with new_context() as context:
-        if name in _names() or context.is_registered_operation(name):
-            return
+    if name in _names() or new_context().is_registered_operation(name):
+        return
     own = name.rpartition(".")[2]
     shorts: dict[str, str] = {}
     for full in reversed(_names()):

@@ -105,9 +105,10 @@ def to_sizes(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
         head = ops.convert(ops.reshape(ops.number(first), [1]), operands[place])
         operands[place] = ops.concatenate([head, operands[place]], 0)
     attributes: dict[str, ir.Attribute] = {}
-    name = "broadcast_dimensions"
-    if name in op.attributes:
-        attributes[name] = ops.integer_list([0, *(axis + 1 for axis in integers(op, name))])
+    for name in ("broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"):
+        if name in op.attributes:
+            first_axis = [0] if name == "broadcast_dimensions" else []
+            attributes[name] = ops.integer_list([*first_axis, *(axis + 1 for axis in integers(op, name))])
     return batcher.like(op, operands, None, **attributes)
 
 

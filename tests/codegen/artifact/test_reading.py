@@ -380,9 +380,10 @@ def test_a_child_that_hangs_or_dies_is_an_error(code: str, message: str, monkeyp
     foreign._end_all()
 
 
-def test_without_an_interpreter_there_is_no_child(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lack", [(sys, "executable", ""), (foreign, "Pipe", lambda: os.open("/none", os.O_RDONLY))])
+def test_a_child_that_cannot_start(lack: tuple[object, str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     foreign._end_all()
-    monkeypatch.setattr(sys, "executable", "")
+    monkeypatch.setattr(*lack)
     with pytest.raises(ArtifactError, match="cannot be started"):
         foreign.parse(b"", "module.mlir")
 

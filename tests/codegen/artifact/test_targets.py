@@ -11,7 +11,6 @@ import pytest
 import hlograph
 from hlograph.codegen.artifact import targets
 from hlograph.codegen.artifact.targets import JAX, RELEASED, find_target
-from hlograph.codegen.artifact.targets import costs as costs_of
 from hlograph.codegen.ir.portable import current_version
 from hlograph.errors import ArtifactError, OptionError, PassError, UnsupportedGraphError
 
@@ -85,16 +84,16 @@ def test_dates_and_versions_of_the_tables_go_up_together():
 
 
 def test_costs_name_what_is_rewritten_and_left_out():
-    costs = costs_of(hlograph.Program.parse(OPEN), "1.9.0")
+    costs = targets.costs(hlograph.Program.parse(OPEN), "1.9.0")
     assert costs.rewritten == {"chlo.asinh": 1}
     assert costs.written
     assert "chlo.asinh" not in costs.written
     assert "StableHLO 1.9.0 (2025-01-30) and later take it, until 2030-01-30 at least" in str(costs)
-    nothing = costs_of(hlograph.Program.parse(TAN), "1.9.0")
+    nothing = targets.costs(hlograph.Program.parse(TAN), "1.9.0")
     assert not nothing.rewritten
     assert not nothing.attributes
     assert "nothing rewritten" in str(nothing)
-    assert "none promises" in str(costs_of(hlograph.Program.parse(OPEN), "0.19.0"))
+    assert "none promises" in str(targets.costs(hlograph.Program.parse(OPEN), "0.19.0"))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +120,7 @@ def test_what_cannot_be_is_refused_by_name(text, target, error, words, tmp_path)
     with pytest.raises(error, match=words):
         program.save(tmp_path / "x.mlirbc", target=target)
     with pytest.raises(error, match=words):
-        costs_of(program, target)
+        targets.costs(program, target)
     assert not list(tmp_path.iterdir())
 
 
@@ -146,7 +145,7 @@ def test_a_consumer_of_one_program_a_file_is_not_given_a_pullback(tmp_path):
         with pytest.raises(UnsupportedGraphError, match=r"pullback.*derivatives=0"):
             program.save(tmp_path / "x.mlir", target=target)
         with pytest.raises(UnsupportedGraphError, match="pullback"):
-            costs_of(program, target)
+            targets.costs(program, target)
         program.save(tmp_path / "x.mlir", target=target, derivatives=0)
 
 
@@ -157,7 +156,7 @@ def test_a_later_version_holds_what_the_usual_one_cannot(text, version, tmp_path
     program = hlograph.Program.parse(text)
     program = program if program.signature.is_static else program.specialize({"n": 3})
     before = program.text
-    costs = costs_of(program, "pjrt")
+    costs = targets.costs(program, "pjrt")
     path = program.save(tmp_path / "x.mlirbc", target="pjrt")
     assert program.text == before
     assert costs.version == _written_for(path.read_bytes()) == version

@@ -63,10 +63,7 @@ CASES: dict[str, tuple[Body, np.ndarray]] = {
     "reduce": (lambda x: ops.reduce("stablehlo.maximum", x, ops.scalar(-np.inf, x), [2, 0]), X.max((0, 2))),
     "map_elements": (lambda x: ops.map_elements(lambda a, b: [stablehlo.subtract(b, a)], [x, stablehlo.add(x, x)]), X),
     "optimization_barrier": (lambda x: ops.optimization_barrier([x])[0], X),
-    "dot_general": (
-        lambda x: ops.dot_general(x, x, ([2], [2]), ([0], [0])),
-        np.einsum("bik,bjk->bij", X, X),
-    ),
+    "dot_general": (lambda x: ops.dot_general(x, x, ([2], [2]), ([0], [0])), np.einsum("bik,bjk->bij", X, X)),
     "dot_general of many axes": (
         lambda x: ops.dot_general(x, ops.transpose(x, (2, 1, 0)), ([1], [1])),
         np.einsum("aib,cid->abcd", X, X.T),

@@ -13,6 +13,7 @@ from support import assert_same, check_data_sizes, check_lowering
 
 import hlograph
 import hlograph.pytensor
+from hlograph.codegen.artifact.foreign_dims import name_sizes
 from hlograph.errors import (
     ArgumentShapeError,
     DataDependentSizeError,
@@ -228,6 +229,8 @@ def test_masks_of_open_size_on_what_is_static():
     check_data_sizes([fixed, flags], outputs, GRID, FOUR)
     check_data_sizes([fixed, table], [fixed[table], fixed[table].set(0.5), fixed[table] ** 2], GRID, CELLS)
     check_data_sizes([fixed, flags], pytensor.grad((fixed[flags, 1:] ** 2).sum(), fixed), GRID, FOUR)
+    program = hlograph.emit_stablehlo(([fixed], fixed[fixed > 0]))
+    assert name_sizes(program, {"fixed": [4, 5]}).signature == program.signature
 
 
 def test_a_mask_beside_more_places_than_it_has_elements():
