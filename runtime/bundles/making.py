@@ -155,12 +155,11 @@ def _compiled(
         ArgumentError: a size is missing or unknown.
     """
     options = replace(options, device=platform, cpu=replace(options.cpu, blas=False))
-    numpy, known = options.numpy is not None, set[Any]()
+    numpy, known, start = options.numpy is not None, set[Any](), time.perf_counter()
     device = choose_device(options.cpu, find_device(platform), numpy=numpy)
     for given in [{}] if sizes is None else sizes:
         # A function for each: how one is met does not depend on those before.
         for executable in (each for work in Function(program, options).works([given], {}) for each in work()):
-            start = time.perf_counter()
             if key_of(executable.sizes) in known:
                 continue
             known.add(key_of(executable.sizes))
@@ -182,3 +181,4 @@ def _compiled(
             seconds, machine = time.perf_counter() - start, Machine.of(device)
             read = partial(pickle.dumps, kept)
             yield Stored(executable.sizes, machine, is_synchronous(device), numpy, seconds, read)
+            start = time.perf_counter()

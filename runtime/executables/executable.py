@@ -83,7 +83,7 @@ class Account:
     Attributes:
         compiles, retries: number of compilations, and of plans that were dropped.
         loaded: number of executables that were loaded in place of compiled.
-        compile_seconds: time of first calls.
+        compile_seconds: time that plans and compiles took.
         changed: called when what serves an executable's calls is another function than before.
     """
 

@@ -38,7 +38,7 @@ class Stats:
     Attributes:
         calls: number of calls.
         compiles: number of compilations.
-        compile_seconds: time of the calls that compiled, from arguments to dispatched result.
+        compile_seconds: time that plans and compiles took; what was compiled has not run then.
         cache_hits: calls that found their executable.
         executables: executables held now.
         by_executable: one entry for each of them, exact ones first.
