@@ -243,8 +243,7 @@ class Builder(Places):
             loc=self.location,
             ip=self._ip,
         )
-        values = zip(operation.results, results, strict=True)
-        return operation, [Tensor(self, value, *result) for value, result in values]
+        return operation, [Tensor(self, operation.results[place], *type_) for place, type_ in enumerate(results)]
 
     @staticmethod
     def _uid(tensor: Tensor) -> int:

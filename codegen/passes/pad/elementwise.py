@@ -41,7 +41,7 @@ _SIZES: dict[str, Callable[..., Tensor]] = {
 def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """The op on the static tensors; facts are folded per axis."""
     name = operation.name
-    dtype = padder.type_of(operation.results[0])[1]
+    shape, dtype = padder.type_of(operation.results[0])
     first = operands[0]
     if not first.dims and dtype.kind in "iu" and VALUE in operation.attributes:
         value = padder.parse_dim(ir.StringAttr(operation.attributes[VALUE]).value)
@@ -61,9 +61,8 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         aligned = iter(padder.align([x for x in operands if x.dims]))  # bounds and predicates may be scalars
         operands = [next(aligned) if x.dims else x for x in operands]
         first = max(operands, key=lambda x: len(x.dims))
-    shape, rank = padder.type_of(operation.results[0])[0], first.ndim
-    if name == "stablehlo.bitcast_convert" and len(shape) != rank:  # a last axis comes or goes
-        kept, added = min(rank, len(shape)), shape[rank:]
+    if name == "stablehlo.bitcast_convert" and len(shape) != first.ndim:  # a last axis comes or goes
+        kept, added = min(first.ndim, len(shape)), shape[first.ndim :]
         if first.dims[kept:] != first.shape[kept:]:
             padder.refuse("it joins elements along a padded axis", *first.dims[kept:])
         tensor = padder.builder.op(name, [first.tensor], (*first.shape[:kept], *added), dtype)  # type: ignore[arg-type]
@@ -75,10 +74,10 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
             if isinstance(sizes.tensor.sizes, tuple):
                 padder.sums[tensor.uid] = (vector.tensor.uid, sizes.tensor.sizes)
     source = operands[-1].dtype
-    whole = facts.fold(name, direction, tuple(x.whole for x in operands), source, dtype)
+    whole = facts.fold(name, direction, tuple([x.whole for x in operands]), source, dtype)
     known: list[Fact | None] = [None] * first.ndim
     for axis in first.padded:
-        of_axis = tuple(x.pad(axis) if x.dims else x.whole for x in operands)
+        of_axis = tuple([x.pad(axis) if x.dims else x.whole for x in operands])
         known[axis] = facts.fold(name, direction, of_axis, source, dtype)
     return [Live(tensor, first.dims, tuple(known), whole)]
 

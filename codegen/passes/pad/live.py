@@ -133,7 +133,7 @@ class LiveBuilder(Builder):
             for place, value in enumerate(inner.operands):
                 if value in self.env:  # from outside, such as a constant
                     inner.operands[place] = self.env[value].tensor.value
-        while calls := [x for x in walk(made) if x.name == "func.call"] if len(made.regions) else []:
+        while calls := [x for x in walk(made) if x.name == "func.call"] if len(made.regions) and key is None else []:
             for call in calls:
                 inline(call, self.functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value])
         places = made.operands

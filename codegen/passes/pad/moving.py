@@ -194,16 +194,13 @@ def _groups(padder: Padder, old: Dims, new: Dims) -> list[tuple[Dims, Dims]]:
             groups.append(((old[i],), (new[j],)))
             i, j = i + 1, j + 1
             continue
-        rest = product(old[i:]), product(new[j:])
-        if 1 in rest and any(dimension.roots(dim) & dimension.roots(rest[0] - rest[1]) for dim in old[:i]):
-            padder.refuse("the numbers of elements before and after are equal for sizes 0 and 1 alone", *old)
-        a, b = _next_equal(padder, old[i:], new[j:])
+        a, b = _next_equal(padder, old[i:], new[j:], old[:i])
         groups.append((old[i : i + a], new[j : j + b]))
         i, j = i + a, j + b
     return groups
 
 
-def _next_equal(padder: Padder, old: Dims, new: Dims) -> tuple[int, int]:
+def _next_equal(padder: Padder, old: Dims, new: Dims, before: Dims) -> tuple[int, int]:
     """The shortest prefixes with equal numbers of elements; all that is left, and a demand, where none is known."""
     of_new: dict[Dim, int] = {}
     total: Dim = 1
@@ -219,7 +216,10 @@ def _next_equal(padder: Padder, old: Dims, new: Dims) -> tuple[int, int]:
             return 1, 0
         if total in of_new and total != 0:
             return a, of_new[total]
-    padder.equate(product(old), product(new), "reshape")
+    rest = product(old), product(new)
+    if 1 in rest and set() < dimension.roots(rest[0] - rest[1]) <= dimension.roots(product(before)):
+        padder.refuse("the numbers of elements before and after are equal for sizes 0 and 1 alone", *before, *old)
+    padder.equate(*rest, "reshape")
     return len(old), len(new)
 
 

@@ -172,14 +172,12 @@ class Padder:
 
     def bound(self, dim: Dim) -> int:
         """The static size of an axis whose live size is `dim`: the greatest value that it can have."""
-        dim = self.dim(dim)
-        if type(dim) is int:
-            return dim
-        found = self._sizes.get(dim)
+        found = dim if type(dim) is int else self._sizes.get(dim)
         if found is None:
-            high = self.interval(dim)[1]
+            written = self.dim(dim)
+            high = written if type(written) is int else self.interval(written)[1]
             if high is None:
-                self.refuse(f"size {dim} has no upper bound", dim)
+                self.refuse(f"size {written} has no upper bound", written)
             found = self._sizes[dim] = max(high, 0)
         return found
 
@@ -429,7 +427,7 @@ class Padder:
 
     def align(self, operands: Sequence[Live], what: str = "operands") -> list[Live]:
         """Operands of one rank whose axes must agree, with equal dims and static sizes."""
-        if len({(x.dims, x.shape) for x in operands}) < 2:
+        if not [x for x in operands if x.dims != operands[0].dims or x.shape != operands[0].shape]:
             return list(operands)
         dims = operands[0].dims
         for x in operands[1:]:
@@ -466,7 +464,8 @@ class Padder:
                 results = self.unpadded(operation, operands, "this op")
             else:
                 results = rule(self, operation, operands)
-            env.update(zip(operation.results, results, strict=True))
+            for place, live in enumerate(results):
+                env[operation.results[place]] = live
         raise AssertionError("a block without a terminator")
 
     def call(self, symbol: str, arguments: Sequence[Live]) -> list[Live]:

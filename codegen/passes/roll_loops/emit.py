@@ -235,7 +235,7 @@ class Piece:
 def _rounds(places: List[tuple[int, int, int]], start: int, turns: int) -> int:
     """How often results of runs take turns from a place on, each at equal distances."""
     found = 1
-    for place in range(start + turns, len(places) - len(places[start:]) % turns, turns):
+    for place in range(start + turns, len(places) - (len(places) - start) % turns, turns):
         for one, (run, code, repetition) in enumerate(places[place : place + turns], start):
             step = places[one + turns][2] - places[one][2]
             if (run, code) != places[one][:2] or run < 0 or not step or repetition != places[one][2] + found * step:
