@@ -155,7 +155,7 @@ def collect(folder: Path) -> Collection:
             collection.run("examples", file, prefix=f"{file.stem}.")
     _models(collection)
     lit = REPOSITORY / "lit_tests"
-    sys.path[:0] = [str(lit / "ops"), str(lit / "builder")]
+    sys.path[:0] = [str(lit / "ops"), str(lit / "builder"), str(REPOSITORY / "tests")]
     for file in sorted((lit / "ops").glob("*.py")):
         if file.name != "common.py":
             collection.run("scalars" if file.stem == "scalar" else "rules", file)
