@@ -24,8 +24,8 @@ _WHERE = {
     "explain": ".tools.explanation",
     "Program": ".codegen.program",
     "load": ".codegen.artifact.reading",
-    "bundle": ".runtime.bundles.making",
-    "load_bundle": ".runtime.bundles.opening",
+    "bundle": ".runtime.bundles.bundle",
+    "load_bundle": ".runtime.bundles.bundle",
     "Function": ".runtime.function",
     "SparseParts": ".codegen.sparse_parts",
     "Bucket": ".runtime.executables.policy",
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from .codegen.program import Program as Program
     from .codegen.sparse_parts import SparseParts as SparseParts
     from .dialects.frontend import emit_stablehlo as emit_stablehlo
-    from .runtime.bundles.making import bundle as bundle
-    from .runtime.bundles.opening import load_bundle as load_bundle
+    from .runtime.bundles.bundle import bundle as bundle
+    from .runtime.bundles.bundle import load_bundle as load_bundle
     from .runtime.executables.policy import Bucket as Bucket
     from .runtime.function import Function as Function
     from .runtime.graphs import function as function

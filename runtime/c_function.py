@@ -39,7 +39,6 @@ from .executables.executable import Executable
 from .executables.padding import static_shape
 from .executables.policy import Policies, dependent_roots
 from .executables.serving import Serving
-from .executables.stored import Shelf
 from .options import CompileOptions, Numpy
 
 FormName = Literal["arrays", "logp", "density", "expand"]
@@ -318,7 +317,7 @@ class CFunction:
         )
         nothing: Any = lambda: None  # noqa: E731
         serving = Serving(
-            self._program, options, Shelf(), find_device(options.device), x64=nothing, tell=nothing, drop=nothing
+            self._program, options, {}, find_device(options.device), x64=nothing, tell=nothing, drop=nothing
         )
         (executable,) = serving.warmed(self._sizes, {}, None, 0)
         return executable

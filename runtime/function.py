@@ -82,7 +82,7 @@ class Function(Written):
         held = object.__new__(Function)
         # A dictionary of no object's own: Python's collector counts what lies in an object itself twice.
         held.__dict__ = self.__dict__ = {}
-        held._set_up(program, options or CompileOptions.of(), shelf or Shelf())
+        held._set_up(program, options or CompileOptions.of(), shelf or {})
         self.__call__ = held.__call__ = held._adapted_call if held._adapts else held._written
 
     def __reduce__(self) -> Any:
@@ -409,7 +409,7 @@ class Function(Written):
             by_executable=tuple(executables),
             refusals=serving.policies.refusals,
             unproven=unproven_note(),
-            bundle=self.shelf.lines(),
+            bundle=tuple(f"{stored.sizes}: {stored.state}" for stored in self.shelf.values()),
         )
 
     def clear_cache(self) -> None:

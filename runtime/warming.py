@@ -109,7 +109,7 @@ def wanted(
     if len(keys) > options.cache_size:
         raise too_many(program.name, len(keys), options.cache_size)
     if largest:
-        kept = [one.sizes.exact for one in shelf.stored if not one.sizes.bounds]
+        kept = [one.sizes.exact for one in shelf.values() if not one.sizes.bounds]
         within = [sizes for sizes in kept if all(abs(size) <= largest.get(name, size) for name, size in sizes.items())]
         found += [(dict(sizes), {}, None) for sizes in within]
         policies.warmed(largest)

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from .console import columns, count, format_seconds, progress
+from .console import columns, count, progress
 from .explain import explain
 from .files import (
     Dims,
@@ -127,10 +127,10 @@ def inspect(file: str, as_json: bool, trusted: bool) -> None:
     FILE is a module (.mlir, .mlirbc) or a bundle.
     """
     from ..codegen.artifact.inspection import inspect as facts_of
-    from ..runtime.bundles import opening
+    from ..runtime.bundles import bundle as bundles
 
-    is_bundle = opening.is_bundle(file)
-    facts = opening.facts(file) if is_bundle else facts_of(file, trusted=trusted)
+    is_bundle = bundles.is_bundle(file)
+    facts = bundles.facts(file) if is_bundle else facts_of(file, trusted=trusted)
     if as_json:
         click.echo(json.dumps(facts, indent=1))
         return
@@ -205,17 +205,16 @@ def bundle(
     """
     import hlograph
 
-    from ..runtime.bundles.opening import described
+    from ..runtime.bundles.bundle import facts
 
     program = load_program(module, trusted, dims=dims)
     with progress("compiling"):
         path = hlograph.bundle(
             program, output, sizes=list(sizes) or None, platforms=platforms or None, policy=policy, outputs=outputs
         )
-    found = described(path)
-    for stored in found:
-        made = f"{format_seconds(stored.compile_seconds)} to make"
-        click.echo(f"{stored.sizes} on {stored.machine.platform}: {made}")
+    found = facts(path)["executables"]
+    for one in found:
+        click.echo(f"{one['sizes']} on {one['platform']}: {one['seconds']}")
     click.echo(f"wrote {path}: {os.stat(path).st_size:,} bytes, {len(found)} executables")
 
 

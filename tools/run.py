@@ -53,7 +53,7 @@ def run(
     import hlograph
 
     from ..codegen.inputs import unique
-    from ..runtime.bundles.opening import is_bundle
+    from ..runtime.bundles.bundle import is_bundle
 
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")

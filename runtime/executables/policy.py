@@ -25,6 +25,7 @@ from ..calls.arguments import origin
 
 Choice: TypeAlias = "Literal['auto', 'exact', 'padded'] | Bucket | int"
 PolicyArgument: TypeAlias = "Choice | Mapping[str, Choice]"
+PlanKey = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 
 NAMES = ("auto", "exact", "padded")
 EXACT_SIZES = 3  # sizes of an axis that "auto" compiles exactly
@@ -109,9 +110,9 @@ class Plan:
     bounds: Mapping[str, int]
 
     @property
-    def key(self) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-        """Equal for calls that run on one executable."""
-        return tuple(self.exact.items()), tuple(self.bounds.items())
+    def key(self) -> PlanKey:
+        """Equal for calls that run on one executable, in whatever order the sizes are."""
+        return frozenset(self.exact.items()), frozenset(self.bounds.items())
 
     def __str__(self) -> str:
         parts = [f"{name}={size}" for name, size in self.exact.items()]

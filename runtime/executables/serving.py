@@ -153,9 +153,9 @@ class Serving:
 
     def planned(self, sizes: Mapping[str, int], *, exact: bool) -> Plan:
         """How sizes are met: exactly, where there is an executable for them that was kept."""
-        kept = not self._signature.has_data_sizes and self._shelf.serves(sizes)
+        kept = None if self._signature.has_data_sizes else self._shelf.get(Plan(sizes, {}).key)
         try:
-            return self.policies.plan(sizes, exact=exact or kept)
+            return self.policies.plan(sizes, exact=exact or (kept is not None and not kept.refusal))
         except PolicyError as error:
             raise above_bound(self._signature, error) from None
 
@@ -215,7 +215,7 @@ class Serving:
             return found
 
     def _new(self, sizes: Plan) -> Executable:
-        stored, options = self._shelf.find(sizes), self._options
+        stored, options = self._shelf.get(sizes.key), self._options
         if stored is None:
             return Executable(sizes, self.account, options.cpu, self._runs_on, options.numpy)
         return StoredExecutable(stored, sizes, self.account, options.cpu, self._runs_on, options.numpy)

@@ -11,27 +11,23 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
 import jax
-import numpy as np
 
 from ...codegen import forks
 from ...codegen.ir import jax_compat
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
 from ..calls.from_numpy import Ways
-from ..options import CpuOptions, Numpy
 from .devices import default_device, is_synchronous, platform_of
 from .direct_way import DirectWay
-from .executable import Account, Check, Executable, unpacked
-from .policy import Plan
+from .executable import Check, Executable, unpacked
+from .policy import Plan, PlanKey
 from .prepared import PreparedProgram
-
-Key = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 
 
 @dataclass(frozen=True)
@@ -154,37 +150,7 @@ class Stored:
         return self.machine.difference(Machine.of(device))
 
 
-def key_of(plan: Plan) -> Key:
-    """Equal for plans with the same sizes, in whatever order."""
-    return frozenset(plan.exact.items()), frozenset(plan.bounds.items())
-
-
-class Shelf:
-    """The executables of one function that were kept.
-
-    Args:
-        stored: they.
-
-    Attributes:
-        stored: likewise.
-    """
-
-    def __init__(self, stored: Sequence[Stored] = ()) -> None:
-        self.stored = tuple(stored)
-        self._by_key = {key_of(one.sizes): one for one in self.stored}
-
-    def find(self, plan: Plan) -> Stored | None:
-        """The one for a plan."""
-        return self._by_key.get(key_of(plan))
-
-    def serves(self, sizes: Mapping[str, int]) -> bool:
-        """Whether there is an executable for these sizes alone that is not refused."""
-        found = self._by_key.get(key_of(Plan(sizes, {})))
-        return found is not None and not found.refusal
-
-    def lines(self) -> tuple[str, ...]:
-        """What became of each."""
-        return tuple(f"{one.sizes}: {one.state}" for one in self.stored)
+Shelf = Mapping[PlanKey, Stored]  # the executables of one function that were kept, by the keys of their plans
 
 
 class StoredExecutable(Executable):
@@ -195,43 +161,33 @@ class StoredExecutable(Executable):
         others: as those of `Executable`.
     """
 
-    def __init__(
-        self, stored: Stored, sizes: Plan, account: Account, options: CpuOptions, device: Any, numpy: Numpy | None
-    ) -> None:
-        super().__init__(sizes, account, options, device, numpy)
-        self._stored = stored
-        self._loaded: Any = None
+    def __init__(self, stored: Stored, *others: Any) -> None:
+        super().__init__(*others)
+        self._stored, self._loaded = stored, False
         self._make: tuple[Callable[[], PreparedProgram], Callable[[Signature], Check]]
+
+    @property
+    def _told(self) -> tuple[str, ...]:
+        refusal = self._stored.refusal
+        return (f"not out of the bundle: {refusal}" if refusal else "out of a bundle", *super()._told)
 
     def prepare(self, make: Callable[[], PreparedProgram], check: Callable[[Signature], Check]) -> None:
         """Loads, where nothing has been prepared yet; compiles later where that is refused."""
         with self._lock:
-            if self._loaded is None and not self._prepared:
-                self._make = make, check
+            self._make = make, check
+            if not self._loaded and not self._prepared:
                 self._load(check)
-        if self._loaded is None:
-            self._prepare_to_compile()
+        if not self._loaded:
+            super().prepare(make, check)
 
     def compile_and_call(self, *args: Any) -> Any:
         """A call that the loaded executable cannot take: of tracers, or with arrays on other devices."""
-        if not self._prepared:
-            notes = self.notes
-            super().prepare(*self._make)
-            self.notes = notes
-        return super().compile_and_call(*args)
-
-    def compile(self) -> bool:
-        """As for any other one; what was loaded need not be."""
-        return self._loaded is None and super().compile()
-
-    def _prepare_to_compile(self) -> None:
         super().prepare(*self._make)
-        line = f"not out of the bundle: {self._stored.refusal}"
-        self.notes = self.notes if line in self.notes else (line, *self.notes)
+        return super().compile_and_call(*args)
 
     def _load(self, check: Callable[[Signature], Check]) -> None:
         start = time.perf_counter()
-        stored = self._stored
+        stored, numpy = self._stored, self._numpy
         device = self._device if self._device is not None else default_device()
         found = stored.load(device)
         if isinstance(found, str):
@@ -239,76 +195,69 @@ class StoredExecutable(Executable):
             return
         kept, loaded = found
         self.name, self.signature, self.checks = kept.name, kept.signature, kept.signature.checks
-        self._check = check(kept.signature)
-        self.notes = (*kept.notes, "out of a bundle")
-        own_call = jax_compat.direct_execution(loaded) is not None
-        if self._numpy is not None and own_call and self._in_memory(device):
-            self._numpy_calls(kept, loaded, self._numpy)
+        self._check, self.notes = check(kept.signature), kept.notes
+        if numpy is not None and jax_compat.direct_execution(loaded) is not None and self._in_memory(device):
+            given, results, write = self._numpy_ways(loaded, numpy, kept.places)
+            ways = write()
+
+            def settle() -> None:
+                refusal = "" if kept.direct and self._options.direct is not False else "not for this executable"
+                size = len(kept.data[0])
+                self._direct = DirectWay(
+                    self.name, loaded, given, results, write, self._options, size, self._install, refusal
+                )
+                self._direct.begin()
+
         else:
-            call = self._in_jax(kept, loaded, device)
-            if self._numpy is not None:
-                call = self._by_jax(call, self._numpy, None)
-            self._try(Ways(call, call), self._install)
-        self._loaded, self.ready = loaded, True
+            call = self._in_jax(kept, loaded)
+            call = call if numpy is None else self._by_jax(call, numpy, None)
+            ways = Ways(call, call)
+
+            def settle() -> None:
+                self._install(ways)
+
+        taken = Ways(*(self._at_first(run, lambda: self.call is taken.run, settle) for run in ways))
+        self._install(taken)
+        self._loaded = self.ready = True
         stored.state = f"loaded in {1e3 * (time.perf_counter() - start):.1f} ms"
         self.account.loaded.increment()
 
-    def _try(self, ways: Ways, settle: Callable[[Ways], None]) -> None:
-        """The first call tells whether XLA runs it, too."""
+    def _at_first(
+        self, run: Callable[..., Any], is_first: Callable[[], bool], settle: Callable[[], None]
+    ) -> Callable[..., Any]:
+        """The first call tells whether XLA runs it, too; where it does not, what was loaded is left for a compile."""
 
-        def first(run: Callable[..., Any]) -> Callable[..., Any]:
-            def call(*args: Any) -> Any:
-                try:
-                    outputs = run(*args)
-                except jax.errors.JaxRuntimeError as error:
-                    self._give_up(f"XLA does not run it: {_first_line(error)}")
-                    return self.call(*args)
+        def call(*args: Any) -> Any:
+            try:
+                outputs = run(*args)
+            except jax.errors.JaxRuntimeError as error:
                 with self._lock:
-                    if self.call is taken.run:
-                        settle(ways)
-                return outputs
+                    if self._loaded:
+                        self._stored.refusal = f"XLA does not run it: {_first_line(error)}"
+                        self._stored.state = f"compiled: {self._stored.refusal}"
+                        self._loaded = self.ready = False
+                        self._install(Ways(self.compile_and_call, self.compile_and_call))
+                self.account.changed()
+                return self.call(*args)
+            with self._lock:
+                if is_first():
+                    settle()
+            return outputs
 
-            return call
+        return call
 
-        taken = Ways(first(ways.run), first(ways.trusting))
-        self._install(taken)
-
-    def _give_up(self, reason: str) -> None:
-        """Leaves what was loaded, for a compile."""
-        with self._lock:
-            if self._loaded is None:
-                return
-            self._stored.refusal, self._stored.state = reason, f"compiled: {reason}"
-            self._loaded, self.ready = None, False
-            self._install(Ways(self.compile_and_call, self.compile_and_call))
-        self._prepare_to_compile()
-        self.account.changed()
-
-    def _numpy_calls(self, kept: Kept, loaded: Any, numpy: Numpy) -> None:
-        given, results, ways = self._numpy_ways(loaded, numpy, kept.places)
-
-        def settle(pjrt: Ways) -> None:
-            refusal = "" if kept.direct and self._options.direct is not False else "not for this executable"
-            size = len(kept.data[0])
-            way = DirectWay(self.name, loaded, given, results, ways, self._options, size, self._install, refusal)
-            self._direct = way
-            way.begin()
-
-        self._try(ways(), settle)
-
-    def _in_jax(self, kept: Kept, loaded: Any, device: Any) -> Callable[..., Any]:
+    def _in_jax(self, kept: Kept, loaded: Any) -> Callable[..., Any]:
         """From arrays to JAX arrays."""
-        arguments = self.signature.arguments
-        dtypes = [argument.dtype for argument in arguments]
+        dtypes = [argument.dtype for argument in self.signature.arguments]
         alone = len(self.signature.results) == 1 and not self.checks
 
         def in_jax(*args: Any) -> Any:
-            if any(_is_elsewhere(x, device) for x in args):
-                return self.compile_and_call(*args)
-            if any(np.shape(x) != a.dims for x, a in zip(args, arguments, strict=False)):
-                self._check(args)
             given = args if [getattr(x, "dtype", None) for x in args] == dtypes else self._converted(args)
-            outputs = unpacked(kept.places, jax.tree.leaves(self._outside(lambda: loaded(*given))))
+            try:
+                found = self._outside(lambda: loaded(*given))
+            except (TypeError, ValueError):  # tracers, arrays on other devices or of other shapes
+                return self.compile_and_call(*args)
+            outputs = unpacked(kept.places, jax.tree.leaves(found))
             return outputs[0] if alone else tuple(outputs)
 
         return in_jax
@@ -316,10 +265,3 @@ class StoredExecutable(Executable):
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
-
-
-def _is_elsewhere(x: Any, device: Any) -> bool:
-    """Whether an argument is traced, or wants to be computed with on other devices."""
-    if isinstance(x, jax.core.Tracer):
-        return True
-    return isinstance(x, jax.Array) and getattr(x, "committed", True) and x.devices() != {device}

@@ -25,8 +25,8 @@ from hlograph.codegen.artifact import foreign, parameters
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
 from hlograph.errors import ArgumentError, ArtifactError, CompileError, GraphError, HlographError, OptionError
-from hlograph.runtime.bundles import opening
-from hlograph.runtime.bundles.opening import UntrustedBundleWarning
+from hlograph.runtime.bundles import bundle as bundles
+from hlograph.runtime.bundles.bundle import UntrustedBundleWarning
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.executables import stored
 
@@ -175,7 +175,7 @@ def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, t
     np.testing.assert_allclose(gradient, (1 - np.tanh(x @ weights) ** 2) @ weights.T, rtol=1e-10)
     again = hlograph.bundle(fn, tmp_path / "b.bundle", sizes=sizes[:1], parameter_limit=256)
     np.testing.assert_allclose(hlograph.load_bundle(again, trusted=True)(x[:2])[0], np.tanh(x[:2] @ weights))
-    assert "parameters.safetensors" in opening.facts(path)["parts"]
+    assert "parameters.safetensors" in bundles.facts(path)["parts"]
 
 
 def test_damaged_parameters_of_a_bundle_are_refused(tmp_path: Path) -> None:
@@ -216,14 +216,15 @@ def test_the_program_of_a_bundle_that_is_not_trusted_is_parsed_in_the_child(
 
     monkeypatch.setattr(foreign, "parse", parse)
     hlograph.load_bundle(small, trusted=True)
-    for load in (lambda: hlograph.load_bundle(small, trusted=False), lambda: opening.facts(small)):
+    for load in (lambda: hlograph.load_bundle(small, trusted=False), lambda: bundles.facts(small)):
         with pytest.raises(ArtifactError, match="in the child"):
             load()
 
 
 def test_a_bundle_is_described(small: Path) -> None:
-    found = opening.facts(small)
-    assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in opening.described(small)]
+    found = bundles.facts(small)
+    kept = hlograph.load_bundle(small, trusted=True).shelf.values()
+    assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in kept]
     assert found["parts"].keys() == set(parameters.Tensors(small).arrays)
     assert "float64[n, 3]" in found["program"]
 
@@ -400,7 +401,7 @@ def test_nothing_of_executables_is_read_for_who_does_not_trust_them(small: Path,
 
     path = rewritten(small, tmp_path / "a.bundle", hostile)
     agrees(hlograph.load_bundle(path, trusted=False)(*data(4)), *data(4))
-    assert opening.described(path)
+    assert bundles.facts(path)["executables"]
     assert not (tmp_path / "harm").exists()
 
 
