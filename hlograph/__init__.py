@@ -30,7 +30,7 @@ _WHERE = {
     "SparseParts": ".codegen.sparse_parts",
     "Bucket": ".runtime.executables.policy",
     "CpuOptions": ".runtime.options",
-    "function": ".runtime.graphs",
+    "function": ".runtime.compile",
     "jit": ".runtime.jit",
     "Ragged": ".runtime.ragged.values",
     "Mode": ".runtime.mode.classes",
@@ -66,9 +66,9 @@ if TYPE_CHECKING:
     from .dialects.frontend import emit_stablehlo as emit_stablehlo
     from .runtime.bundles.bundle import bundle as bundle
     from .runtime.bundles.bundle import load_bundle as load_bundle
+    from .runtime.compile import function as function
     from .runtime.executables.policy import Bucket as Bucket
     from .runtime.function import Function as Function
-    from .runtime.graphs import function as function
     from .runtime.jit import jit as jit
     from .runtime.mode.classes import Mode as Mode
     from .runtime.options import CpuOptions as CpuOptions

@@ -200,7 +200,7 @@ class Function(Written):
         if is_from_python(error):
             raise error
         if isinstance(error, FloatingPointError):
-            from .calls.special import debugged
+            from .transforms.primitive import debugged
 
             return debugged(self, args, error)
         if is_checkified() or any(isinstance(x, jax.core.Tracer) for x in args):  # one that got out of its trace

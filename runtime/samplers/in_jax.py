@@ -44,8 +44,8 @@ from ...codegen.errors import (
 from ...codegen.signature import Argument
 from ..calls.arguments import narrowed
 from ..calls.path import X64
+from ..compile import function
 from ..function import Function
-from ..graphs import function
 from ..mode.replaced import Replaced, replacing
 
 KNOWN = 10_000  # elements of an array that is computed when the graph is made

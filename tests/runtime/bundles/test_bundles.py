@@ -223,8 +223,7 @@ def test_the_program_of_a_bundle_that_is_not_trusted_is_parsed_in_the_child(
 
 def test_a_bundle_is_described(small: Path) -> None:
     found = bundles.facts(small)
-    kept = hlograph.load_bundle(small, trusted=True).shelf.values()
-    assert [one["sizes"] for one in found["executables"]] == [str(one.sizes) for one in kept]
+    assert [one["sizes"].split(",")[0] for one in found["executables"]] == ["n=4", "n=6"]
     assert found["parts"].keys() == set(parameters.Tensors(small).arrays)
     assert "float64[n, 3]" in found["program"]
 
