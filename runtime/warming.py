@@ -11,7 +11,7 @@ import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ from .executables.stored import Shelf
 from .lowered.ahead import all_sizes, completed, known_sizes
 from .options import CompileOptions
 
-TRIED = 4096  # sizes that are tried to find some in a bucket for which the constraints hold
+_LOOKED_AT = 4096  # combinations of buckets, of which the constraints may exclude most
 Sizes: TypeAlias = "Mapping[str, int] | Sequence[Mapping[str, int]]"
 
 
@@ -84,12 +84,12 @@ def wanted(
     for given in sets_of(sizes):
         known = {**_shared(program), **known_sizes(signature, given)}
         counts = {name: [policies.bound(name, size)] for name, size in known.items() if name in names}
-        calls = [] if largest else [all_sizes(signature, known, options.policy)]
+        calls: Iterable[dict[str, int]] = [] if largest else [all_sizes(signature, known, options.policy)]
         if largest:
             open_ = {name: spans for name, spans in own.items() if name not in given and name not in names}
             counts |= {name: [policies.bound(name, span[-1]) for span in own[name]] for name in names & own.keys()}
             count = math.prod(map(len, open_.values()))
-            if count > max(TRIED, options.cache_size):
+            if count > max(_LOOKED_AT, options.cache_size):
                 raise too_many(program.name, count, options.cache_size)
             base = completed(signature, {**largest, **known}, options.policy)
             calls = _met(signature, base, known, open_)
@@ -147,8 +147,8 @@ def _shared(program: Program) -> dict[str, int]:
 
 def _met(
     signature: Signature, base: Mapping[str, int], given: Collection[str], spans: Mapping[str, Sequence[range]]
-) -> list[dict[str, int]]:
-    """Sizes of one call for each combination of buckets that calls meet, as far as the constraints tell.
+) -> Iterator[dict[str, int]]:
+    """The greatest sizes in each combination of buckets, but for those that the constraints exclude.
 
     Args:
         signature: the program's.
@@ -158,27 +158,25 @@ def _met(
     """
     signed = {root.name for root in signature.value_roots}
     follows = {name: dim for name, dim in dependent_roots(signature).items() if name not in given}
-    demands = [c for c in signature.constraints if dimension.roots(c.lhs - c.rhs) <= base.keys()]
-    found = []
+    demands = [
+        (dimension.substitute(c.lhs - c.rhs, follows), c.relation)
+        for c in signature.constraints
+        if dimension.roots(c.lhs - c.rhs) <= base.keys()
+    ]
     for each in itertools.product(*spans.values()):
-        within = [
-            [*reversed(span), *([-size for size in span] if name in signed else ())]
-            for name, span in zip(spans, each, strict=True)
-        ]
-        corners = [(sizes[0], sizes[-1], each[number][0]) for number, sizes in enumerate(within)]
-        calls = []
-        for combination in itertools.islice(
-            itertools.chain(itertools.product(*corners), itertools.product(*within)), TRIED
-        ):
-            call = {**base, **dict(zip(spans, combination, strict=True))}
-            calls.append(call | {name: dimension.evaluate(dim, call) for name, dim in follows.items()})
-            if all(demand.holds(calls[-1]) for demand in demands):
-                found.append(calls[-1])
-                break
-        else:
-            if len(calls) == TRIED:
-                found.append(calls[0])
-    return found
+        call = {**base, **{name: span[-1] for name, span in zip(spans, each, strict=True)}}
+        within = {name: (size, size) for name, size in base.items()}
+        for name, span in zip(spans, each, strict=True):
+            within[name] = (-span[-1] if name in signed else span[0], span[-1])
+        if all(_may_hold(*dimension.bounds(difference, within), relation) for difference, relation in demands):
+            yield call | {name: dimension.evaluate(dim, call) for name, dim in follows.items()}
+
+
+def _may_hold(least: int | None, greatest: int | None, relation: str) -> bool:
+    """Whether a difference within these bounds may be as demanded to 0."""
+    if relation == "!=":
+        return not least == greatest == 0
+    return (greatest is None or greatest >= 0) and (relation == ">=" or least is None or least <= 0)
 
 
 def compile_all(
