@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +17,7 @@ import pytensor.tensor as pt
 import pytest
 from jax.experimental import serialize_executable
 from pytensor.raise_op import Assert
+from scripts import run_script
 
 import hlograph
 from hlograph.codegen.artifact import foreign, parameters
@@ -476,30 +475,29 @@ def test_linear_algebra_in_a_fresh_process(tmp_path: Path) -> None:
     x = pt.dmatrix("x")
     factor = hlograph.emit_stablehlo(([x], [pt.linalg.cholesky(x)]), dims={"x": (12, 12)})
     hlograph.bundle(factor, tmp_path / "a.bundle", outputs="numpy")
-    code = (
-        "import hlograph, numpy as np, sys\n"
-        "fn = hlograph.load_bundle('a.bundle', trusted=True)\n"
-        "a = np.eye(12) * 4 + 1\n"
-        "np.testing.assert_allclose(fn(a), np.linalg.cholesky(a), rtol=1e-12)\n"
-        "assert fn.stats.loaded == 1 and fn.stats.compiles == 0\n"
-        "assert not {'pytensor', 'scipy.linalg'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ, check=True, timeout=300)
+    code = """
+    import hlograph, numpy as np, sys
+    fn = hlograph.load_bundle("a.bundle", trusted=True)
+    a = np.eye(12) * 4 + 1
+    np.testing.assert_allclose(fn(a), np.linalg.cholesky(a), rtol=1e-12)
+    assert fn.stats.loaded == 1 and fn.stats.compiles == 0
+    assert not {"pytensor", "scipy.linalg"} & set(sys.modules)
+    """
+    run_script(code, cwd=tmp_path)
 
 
 @loads
 def test_what_a_bundle_imports(small: Path) -> None:
     """Nothing that only emitting, passes, compiles or JAX's transformations need, before and in its first call."""
-    code = (
-        "import jax, sys\n"
-        "import hlograph, numpy as np\n"
-        "fn = hlograph.load_bundle(sys.argv[1], trusted=True)\n"
-        "fn(np.ones((4, 3)), np.ones(4), np.ones(3))\n"
-        "assert fn.stats.loaded == 1 and fn.stats.compiles == 0\n"
-        "print(*sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, small], capture_output=True, text=True, check=True, timeout=300)
-    modules = done.stdout.split()
+    code = """
+    import jax, sys
+    import hlograph, numpy as np
+    fn = hlograph.load_bundle(sys.argv[1], trusted=True)
+    fn(np.ones((4, 3)), np.ones(4), np.ones(3))
+    assert fn.stats.loaded == 1 and fn.stats.compiles == 0
+    print(*sys.modules)
+    """
+    modules = run_script(code, small).split()
     needless = (
         *("codegen.builder", "codegen.emit", "codegen.artifact.foreign", "codegen.passes.cpu_", "dialects", "tools"),
         *("runtime.lowered", "runtime.c_function", "runtime.warming", "runtime.executables.cpu_plan"),

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
-import subprocess
-import sys
-import textwrap
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytensor.tensor as pt
 import pytest
+from scripts import run_script
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, PaddingError
@@ -269,9 +266,7 @@ def test_arrays_of_another_device_stay_there() -> None:
             a = jax.device_put(np.ones(4, np.float32), device)
             assert [f(a).devices() for _ in range(3)] == [{device}] * 3
     """
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    assert subprocess.run(command, env=environment, capture_output=True, text=True, check=False).stderr == ""
+    run_script(script, environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"})
 
 
 def test_checks_are_read_from_padded_runs() -> None:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
-import textwrap
 
 import jax
 import numpy as np
@@ -15,6 +11,7 @@ import pytensor.tensor as pt
 import pytest
 from jax.experimental import serialize_executable, topologies
 from pytensor.raise_op import Assert
+from scripts import run_script
 
 import hlograph
 from hlograph.errors import ArgumentError, ArgumentShapeError, ArgumentTypeError, DeviceError, PaddingError, PolicyError
@@ -244,13 +241,8 @@ def test_arguments_are_divided_as_their_shardings_say():
             value, gradient = compiled(*placed)
         np.testing.assert_allclose(value, residual @ residual, rtol=1e-12)
         np.testing.assert_allclose(gradient, 2 * a.T @ residual, rtol=1e-12)
-    print("done")
     """
-    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], env=os.environ | environment, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "done", done.stderr
+    run_script(code, environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"})
 
 
 def test_a_serialized_decomposition_runs_in_a_fresh_process(tmp_path):
@@ -259,11 +251,11 @@ def test_a_serialized_decomposition_runs_in_a_fresh_process(tmp_path):
     compiled = hlograph.function([a], pt.linalg.cholesky(a)).lower(sizes={"a_0": 2, "a_1": 2}).compile()
     file = tmp_path / "cholesky.pickle"
     file.write_bytes(pickle.dumps(serialize_executable.serialize(compiled)))
-    text = f"""
-import pickle
-import numpy as np
-from hlograph.runtime.lowered import ahead
-fn = ahead.deserialize_and_load(*pickle.loads(open({str(file)!r}, "rb").read()))
-np.testing.assert_array_equal(fn(np.array([[4, 0], [0, 9]], np.float32)), [[2, 0], [0, 3]])
-"""
-    subprocess.run([sys.executable, "-c", text], check=True)
+    code = """
+    import pickle, sys
+    import numpy as np
+    from hlograph.runtime.lowered import ahead
+    fn = ahead.deserialize_and_load(*pickle.load(open(sys.argv[1], "rb")))
+    np.testing.assert_array_equal(fn(np.array([[4, 0], [0, 9]], np.float32)), [[2, 0], [0, 3]])
+    """
+    run_script(code, file)

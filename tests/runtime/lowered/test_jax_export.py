@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
@@ -14,6 +12,7 @@ import pytest
 from densities import MODELS, logistic_data
 from jax import export
 from pytensor.raise_op import Assert
+from scripts import run_script
 
 import hlograph
 
@@ -45,7 +44,7 @@ def test_plain_jax_loads_calls_and_differentiates(tmp_path: Path) -> None:
     for n, path in zip(lengths, paths, strict=True):
         X, y, beta = logistic_data(n)
         np.savez(path, X=X, y=y, beta=beta)
-    subprocess.run([sys.executable, "-c", CALLER, str(tmp_path / "logp.bin"), *map(str, paths)], check=True)
+    run_script(CALLER, tmp_path / "logp.bin", *paths)
     with jax.enable_x64(True):
         for n in lengths:
             found = np.load(tmp_path / f"in{n}.npz.out.npz")

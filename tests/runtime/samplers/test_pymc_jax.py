@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
-import textwrap
 import threading
 import types
 from pathlib import Path
@@ -34,6 +32,7 @@ pm = pytest.importorskip("pymc", minversion="6")
 pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 
 from pymc_models import PLAIN, REFERENCE, build, masked, moved, name_of, reference, schools  # noqa: E402
+from scripts import run_script  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "pymc.md"
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
@@ -357,9 +356,7 @@ def chains(method):
 
     def check(samplers):
         pytest.importorskip("numpyro")
-        call = [sys.executable, "-c", textwrap.dedent(program)]
-        done = subprocess.run(call, capture_output=True, text=True, timeout=240)
-        assert done.returncode == 0, done.stderr[-3000:]
+        run_script(program)
 
     return check
 

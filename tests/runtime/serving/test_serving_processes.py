@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scripts import run_script
 
 import hlograph
 from hlograph.errors import DeviceError
 
 NIGHTLY = "HLOGRAPH_NIGHTLY" in os.environ
-
-
-def run(script: str, *args: object, **options: Any) -> list[str]:
-    """The lines that a script prints."""
-    command = [sys.executable, "-c", textwrap.dedent(script), *map(str, args)]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
-    assert found.returncode == 0, found.stderr
-    return found.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +28,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- JAX's persistent compilation cache: a second process compiles nothing, by whichever road -----------------------
 
 CACHED = """
-import os, sys, warnings
-warnings.simplefilter("ignore")
+import os, sys
 import jax, jax.numpy as jnp, numpy as np
 import hlograph
 from jax import monitoring
@@ -101,15 +92,13 @@ if nightly:
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     first, second = (
-        {line.split()[0]: line.split()[1:] for line in run(CACHED, folder, cwd=where, env=environment)}
-        for where, environment in (
-            (None, {**os.environ, "PYTHONHASHSEED": "0"}),
-            (tmp_path, {**os.environ, "PYTHONHASHSEED": "1"}),
-        )
+        dict(line.split(" ", 1) for line in run_script(CACHED, folder, cwd=where, environment=seed).splitlines())
+        for where, seed in ((None, {"PYTHONHASHSEED": "0"}), (tmp_path, {"PYTHONHASHSEED": "1"}))
     )
     assert first.keys() == second.keys() >= {"jax-exact", "numpy-padded", "grad"}
-    for road, (value, hits, misses) in second.items():
-        assert value == first[road][0], road
+    for road, line in second.items():
+        value, hits, misses = line.split()
+        assert value == first[road].split()[0], road
         if road != "host":  # whose callback is an address of the process, which JAX does not cache
             assert int(hits) > 0, road
             assert int(misses) == 0, road
@@ -136,8 +125,7 @@ def test_devices_that_are_not_here(device: Any, saved: Path) -> None:
 
 
 def test_a_platform_in_the_environment(saved: Path) -> None:
-    lines = run(
-        """
+    script = """
         import hlograph, os, sys
         os.environ["JAX_PLATFORMS"] = "cuda"
         for outputs in ("jax", "numpy"):
@@ -145,9 +133,8 @@ def test_a_platform_in_the_environment(saved: Path) -> None:
                 hlograph.load(sys.argv[1]).compile(outputs=outputs)
             except hlograph.errors.DeviceError as error:
                 print(error)
-        """,
-        saved,
-    )
+    """
+    lines = run_script(script, saved).splitlines()
     assert len(lines) == 2
     assert all("no device 'cuda' is available" in line and "JAX_PLATFORMS" in line for line in lines)
 
@@ -203,10 +190,9 @@ def test_exit_code(outputs: str, how: str, code: int, number: int) -> None:
 
 # ---- forked processes: a known size with NumPy arrays runs, everything else that needs threads is an error at once ---
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="forks")
+
 FORKING = """
-import os, signal, warnings
-warnings.simplefilter("ignore")
+import os, signal, sys, threading
 import jax, jax.numpy as jnp, numpy as np
 import hlograph
 
@@ -230,45 +216,87 @@ def in_child(name, work):
     _, status = os.waitpid(child, 0)
     if status:
         print(name, "ended with", status, flush=True)
+
+# As a server does that loads its programs and functions, and then forks its workers.
+loaded = hlograph.load(sys.argv[1])
+loaded.specialize({"n": 4})
+for outputs in ("jax", "numpy"):
+    first = loaded.compile(outputs=outputs)
+    in_child(f"{outputs} before all", lambda: np.round(first(X(3)[:, :8])))
+
+fn = hlograph.jit(f, dims={"x": ("n", 64), "a": None})
+fn(X(1000), A)
+program = fn.program(X(3), A)
+whole = hlograph.jit(lambda x: x + 1)
+whole(X(2))
+for outputs in ("jax", "numpy"):
+    for policy in ("exact", "padded"):
+        one = program.compile(outputs=outputs, policy=policy)
+        one(X(10), A)
+        in_child(f"{outputs} {policy} known", lambda: one(X(10), A))
+        in_child(f"{outputs} {policy} new", lambda: one(X(500), A))
+eager = program.compile()
+array, other = jnp.asarray(X(10)), jnp.asarray(A)
+eager(array, other)
+in_child("arrays", lambda: eager(array, other))
+in_child("jit known", lambda: fn(X(1000), A))
+in_child("jit new", lambda: fn(X(7), A))
+in_child("jit of JAX's", lambda: whole(X(2)))
+in_child("trace", lambda: hlograph.jit(f, dims={"x": ("n", 64)}).program(X(3), A))
+in_child("loaded", lambda: hlograph.load(sys.argv[1]).compile()(X(3)[:, :8]))
+in_child("specialize", lambda: program.specialize({"n": 5}).signature.arguments[0].dims[0])
+in_child("interpret", lambda: program.specialize({"n": 1}).interpret(X(1), A)[0])
+in_child("lower", lambda: eager.lower(X(9), A).compile())
+in_child("vmap", lambda: jax.vmap(eager, (0, None))(np.ones((2, 3, 64), np.float32), A))
+in_child("grad", lambda: jax.grad(eager)(X(1000), A))
+
+# Larger programs may be split among XLA's threads; a larger argument is none of its business.
+kinds = [
+    (lambda x: (x @ x @ x).sum(), A),
+    (lambda x: jnp.linalg.cholesky(0 * x + 4 * jnp.eye(64))[0, 0], A),
+    (lambda x: jnp.sort(-x, None)[0], A),
+    (lambda x: x[-3:].max(), X(9000)),
+]
+made = [(hlograph.jit(kind, dims={"x": ("n", 64)}, outputs="numpy"), given) for kind, given in kinds]
+found = []
+
+def call_all():
+    found.append(sum(float(call(given)) for call, given in made))
+    return found[-1]
+
+def in_a_thread():
+    thread = threading.Thread(target=call_all)
+    thread.start()
+    thread.join()
+    return found[-1] if len(found) == 2 else None
+
+call_all()
+in_child("kinds", call_all)
+in_child("kinds in a thread", in_a_thread)
+
+held, over = threading.Event(), threading.Event()
+
+def hold():
+    with one._serving.lock:
+        held.set()
+        over.wait()
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+in_child("known while another thread has the lock", lambda: one(X(10), A))
+in_child("new while another thread has the lock", lambda: one(X(400), A))
+over.set()
+thread.join()
 """
 
 
-def forking(script: str) -> list[str]:
-    return run(FORKING + textwrap.dedent(script))
-
-
-@linux
-def test_every_road_after_calls_before_the_fork(tmp_path: Path) -> None:
-    lines = forking(f"""
-    fn = hlograph.jit(f, dims={{"x": ("n", 64), "a": None}})
-    fn(X(1000), A)
-    program = fn.program(X(3), A)
-    program.save({str(tmp_path / "f.mlir")!r})
-    whole = hlograph.jit(lambda x: x + 1)
-    whole(X(2))
-    for outputs in ("jax", "numpy"):
-        for policy in ("exact", "padded"):
-            one = program.compile(outputs=outputs, policy=policy)
-            one(X(10), A)
-            in_child(f"{{outputs}} {{policy}} known", lambda: one(X(10), A))
-            in_child(f"{{outputs}} {{policy}} new", lambda: one(X(500), A))
-    eager = program.compile()
-    array, other = jnp.asarray(X(10)), jnp.asarray(A)
-    eager(array, other)
-    in_child("arrays", lambda: eager(array, other))
-    in_child("jit known", lambda: fn(X(1000), A))
-    in_child("jit new", lambda: fn(X(7), A))
-    in_child("jit of JAX's", lambda: whole(X(2)))
-    in_child("trace", lambda: hlograph.jit(f, dims={{"x": ("n", 64)}}).program(X(3), A))
-    in_child("loaded", lambda: hlograph.load({str(tmp_path / "f.mlir")!r}).compile()(X(3), A))
-    in_child("specialize", lambda: program.specialize({{"n": 5}}).signature.arguments[0].dims[0])
-    in_child("interpret", lambda: program.specialize({{"n": 1}}).interpret(X(1), A)[0])
-    in_child("lower", lambda: eager.lower(X(9), A).compile())
-    in_child("vmap", lambda: jax.vmap(eager, (0, None))(np.ones((2, 3, 64), np.float32), A))
-    in_child("grad", lambda: jax.grad(eager)(X(1000), A))
-    """)
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_every_road_in_forked_processes(saved: Path) -> None:
     refused = "DeviceError True"
-    assert lines == [
+    assert run_script(FORKING, saved).splitlines() == [
+        "jax before all 18.0",
+        "numpy before all 18.0",
         f"jax exact known {refused}",
         f"jax exact new {refused}",
         f"jax padded known {refused}",
@@ -281,46 +309,11 @@ def test_every_road_after_calls_before_the_fork(tmp_path: Path) -> None:
         "specialize 5.0",
         "interpret 64.0",
         *(f"{road} {refused}" for road in ("lower", "vmap", "grad")),
+        "kinds 16777218.0",
+        "kinds in a thread 16777218.0",
+        "known while another thread has the lock 640.0",
+        f"new while another thread has the lock {refused}",
     ]
-
-
-@linux
-def test_a_fork_before_anything_is_compiled(tmp_path: Path) -> None:
-    """As a server does that loads its programs and functions, and then forks its workers."""
-    path = str(tmp_path / "f.mlir")
-    specs = np.ones((3, 64), np.float32), np.ones((64, 64), np.float32)
-    hlograph.jit(lambda x, a: jnp.tanh(x @ a).sum(), dims={"x": ("n", 64)}).program(*specs).save(path)
-    assert forking(f"""
-    program = hlograph.load({path!r})
-    program.specialize({{"n": 4}})
-    for outputs in ("jax", "numpy"):
-        fn = program.compile(outputs=outputs)
-        in_child(outputs, lambda: fn(X(3), A))
-    """) == ["jax 192.0", "numpy 192.0"]
-
-
-@linux
-def test_a_lock_that_another_thread_held() -> None:
-    assert forking("""
-    import threading
-    fn = hlograph.jit(f, dims={"x": ("n", 64), "a": None}, outputs="numpy")
-    fn(X(3), A)
-    (serving,) = [function._serving for function in fn.functions]
-    held, over = threading.Event(), threading.Event()
-
-    def hold():
-        with serving.lock:
-            held.set()
-            over.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    in_child("known", lambda: fn(X(3), A))
-    in_child("new", lambda: fn(X(4), A))
-    over.set()
-    thread.join()
-    """) == ["known 192.0", "new DeviceError True"]
 
 
 # ---- Ctrl-C while a first call imports and compiles: the next one works ---------------------------------------------
@@ -377,7 +370,7 @@ print(found, work())
 
 
 def test_in_imports(saved: Path) -> None:
-    value, interrupts, left = run(INTERRUPTED + AT_IMPORTS, saved, "jax")[0].split()
+    value, interrupts, left = run_script(INTERRUPTED + AT_IMPORTS, saved, "jax").split()
     assert float(value) == pytest.approx(40 * np.tanh(1.0), rel=1e-6)
     assert (int(interrupts), left) == (3, "[]")
 
@@ -387,7 +380,5 @@ def test_in_imports(saved: Path) -> None:
 @pytest.mark.parametrize("moment", np.arange(0.0, 4.0, 0.1).round(2))
 def test_at_any_moment(saved: Path, outputs: str, moment: float) -> None:
     expected = pytest.approx(40 * np.tanh(1.0), rel=1e-6)
-    assert [float(value) for value in run(INTERRUPTED + AT_TIMES, saved, outputs, moment)[0].split()] == [
-        expected,
-        expected,
-    ]
+    found = run_script(INTERRUPTED + AT_TIMES, saved, outputs, moment).split()
+    assert [float(value) for value in found] == [expected, expected]
