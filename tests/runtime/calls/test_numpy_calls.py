@@ -279,18 +279,6 @@ def test_nothing_is_left_of_a_call(count):
         gc.enable()
 
 
-@pytest.mark.usefixtures("young_heap")
-def test_a_function_that_is_dropped_is_freed():
-    import weakref
-
-    call = made(lambda x: (x + 1,), np.zeros(3))
-    call(np.zeros(3))
-    alive = weakref.ref(call)
-    del call
-    gc.collect()
-    assert alive() is None
-
-
 # ---- threads -----------------------------------------------------------------------------------------------------
 
 

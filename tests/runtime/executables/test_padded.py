@@ -196,14 +196,6 @@ def test_recompiling_under_exact_warns_once_with_the_axis_and_the_sizes() -> Non
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
-def test_few_executables_are_kept_and_the_least_recently_used_goes() -> None:
-    f = likelihood("padded", cache_size=2)
-    for n in (10, 20, 10, 30, 10, 20):
-        assert f(*data(n))[1].shape == (n,)
-    assert sorted(x.sizes for x in f.stats.by_executable) == ["n<=16", "n<=24"]
-    assert f.stats.compiles == 4
-
-
 def test_results_do_not_change_when_later_calls_use_the_memory_again() -> None:
     x = pt.matrix("x")
     f = hlograph.function([x], [x, x * 1], policy={"x_0": 600, "x_1": 30})

@@ -373,17 +373,6 @@ def test_devices() -> None:
     assert ours(np.zeros((0, 0), np.float32)).devices() == {cpu}
 
 
-def test_clear_cache_and_cache_size() -> None:
-    ours = hlograph.jit(lambda x: x.sum(), dims={"x": "n"}, policy="exact", cache_size=2)
-    for n in (1, 2, 3):
-        ours(random(n))
-    assert ours.stats.executables == 2
-    ours.clear_cache()
-    assert ours.stats.executables == 0
-    assert_same(ours(random(2)), jnp.asarray(random(2).sum()))
-    assert ours.stats.traces == 2
-
-
 # ---- options of jax.jit, and its calls -------------------------------------------------------------------------------
 
 

@@ -408,28 +408,6 @@ def test_without_jit() -> None:
         assert_tree(jax.vmap(function)(np.stack([data, data])), jnp.log(jnp.array([2.0, 2.0])))
 
 
-@pytest.mark.usefixtures("young_heap")
-def test_functions_are_freed() -> None:
-    import gc
-    import weakref
-
-    x = pt.dvector("x")
-
-    def used() -> Any:
-        function = hlograph.function([x], (x**2).sum())
-        data = np.ones(2)
-        function(data)
-        jax.jit(function)(data)
-        jax.jit(jax.grad(function))(data)
-        jax.make_jaxpr(function)(data)
-        jax.vmap(function)(np.ones((2, 2)))
-        return weakref.ref(function)
-
-    references = [used() for _ in range(3)]
-    gc.collect()
-    assert [reference() for reference in references] == [None] * 3
-
-
 def test_copies_and_pickles() -> None:
     import copy
     import pickle
