@@ -15,7 +15,7 @@ import pytest
 
 import hlograph
 import hlograph.pytensor
-from hlograph.errors import ArgumentShapeError, ArgumentTypeError
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError, HlographError
 
 ROWS, OUTCOMES, WEIGHTS = np.arange(6.0).reshape(3, 2), np.array([1.0, -2.0, 0.5]), np.array([3.0, 7.0])
 
@@ -25,7 +25,7 @@ def score() -> Any:
     """`(X @ beta) * y + scale` for fixed three rows in `y`: one argument decides sizes, one none, one is a number."""
     x, y, beta = pt.dmatrix("X"), pt.tensor("y", shape=(3,), dtype="float64"), pt.dvector("beta")
     scale = pt.dscalar("the scale")
-    return hlograph.function([x, y, beta, scale], (x @ beta) * y + scale, name="score")
+    return hlograph.emit_stablehlo(([x, y, beta, scale], (x @ beta) * y + scale), name="score").compile()
 
 
 def wanted(x: Any, y: Any, beta: Any, scale: Any) -> Any:
@@ -100,24 +100,43 @@ def test_the_signature_says_what_goes_in(score):
     assert "arg3" in inspect.signature(score).parameters, "a name that is no identifier has its place"
 
 
+GOOD = ROWS, OUTCOMES, WEIGHTS, 1.0
+
+
+@pytest.mark.parametrize("way", ["jax", "numpy", "file"])
 @pytest.mark.parametrize(
-    ("arguments", "names", "text"),
+    ("arguments", "names", "error", "text"),
     [
-        ((ROWS,), {"beta": WEIGHTS, "the scale": 1.0}, r"argument 'y' \(float64\[3\]\) is missing"),
-        ((ROWS, OUTCOMES), {"the scale": 1.0}, "argument 'beta' .* is missing"),
-        ((ROWS, OUTCOMES), {}, "expected 4 arguments .* got 2; missing: 'beta', 'the scale'"),
-        ((ROWS, OUTCOMES, WEIGHTS, 1.0), {"beat": 1}, r"score\(\) got an unexpected keyword argument 'beat'"),
-        ((ROWS, OUTCOMES, WEIGHTS, 1.0), {"X": 1}, r"score\(\) got multiple values for argument 'X'"),
-        ((namedtuple("P", "a")(1), OUTCOMES, WEIGHTS, 1.0), {}, "argument 'X': expected an array .* got P"),
-        ((ROWS, None, WEIGHTS, 1.0), {}, "argument 'y': expected an array .* got NoneType"),
-        ((ROWS, OUTCOMES, WEIGHTS, "1"), {}, "argument 'the scale': expected an array .* got str"),
+        ((ROWS,), {"beta": WEIGHTS, "the scale": 1.0}, ArgumentTypeError, r"argument 'y' \(float64\[3\]\) is missing"),
+        ((ROWS, OUTCOMES), {"the scale": 1.0}, ArgumentTypeError, "argument 'beta' .* is missing"),
+        ((ROWS, OUTCOMES), {}, ArgumentTypeError, r"expected 4 arguments \(X: .* got 2; missing: 'beta', 'the scale'"),
+        ((*GOOD, 1.0), {}, ArgumentTypeError, "expected 4 arguments .* got 5"),
+        (GOOD, {"beat": 1}, TypeError, r"score\(\) got an unexpected keyword argument 'beat'"),
+        (GOOD, {"X": 1}, TypeError, r"score\(\) got multiple values for argument 'X'"),
+        (("ab", *GOOD[1:]), {}, ArgumentTypeError, "argument 'X': expected an array .* got str"),
+        ((np.array([["a"]]), *GOOD[1:]), {}, ArgumentTypeError, "argument 'X': .*<U1"),
+        (({"a": 1.0}, *GOOD[1:]), {}, ArgumentTypeError, "argument 'X': expected an array .* got dict.*numpy.asarray"),
+        ((namedtuple("P", "a")(1), *GOOD[1:]), {}, ArgumentTypeError, "argument 'X': expected an array .* got P"),
+        ((ROWS.astype("f"), *GOOD[1:]), {}, ArgumentTypeError, "'X': expected dtype float64, got float32.*astype"),
+        ((ROWS, np.arange(3), *GOOD[2:]), {}, ArgumentTypeError, "'y': expected dtype float64, got int64"),
+        ((ROWS, OUTCOMES + 0j, *GOOD[2:]), {}, ArgumentTypeError, "'y': expected dtype float64, got complex128"),
+        ((ROWS, None, *GOOD[2:]), {}, ArgumentTypeError, "argument 'y': expected an array .* got NoneType"),
+        ((*GOOD[:3], "1"), {}, ArgumentTypeError, "argument 'the scale': expected an array .* got str"),
+        ((ROWS, OUTCOMES[:, None], *GOOD[2:]), {}, ArgumentShapeError, r"'y': expected 1 axes.*\(3, 1\)"),
+        ((ROWS, 1.0, *GOOD[2:]), {}, ArgumentShapeError, "argument 'y': expected 1 axes.* got 0"),
+        ((ROWS, OUTCOMES[:2], *GOOD[2:]), {}, ArgumentShapeError, "'y', axis 0: expected size 3, got 2"),
+        ((*GOOD[:2], np.ones(5), 1.0), {}, ArgumentShapeError, "X_1 = 2, beta_0 = 5 .*'X', axis 1.*'beta', axis 0"),
     ],
 )
-def test_what_is_wrong_names_the_argument(score, arguments, names, text):
-    for _ in range(2):  # before there is an executable, and with one
-        with pytest.raises(TypeError, match=text):
-            score(*arguments, **names)
-        score(ROWS, OUTCOMES, WEIGHTS, 1.0)
+def test_what_is_wrong_names_the_argument(score, way, arguments, names, error, text, tmp_path):
+    program = hlograph.load(score.program.save(tmp_path / "a.mlir")) if way == "file" else score.program
+    function = program.compile(outputs="numpy" if way == "numpy" else "jax")
+    for compiles in (0, 1):  # before there is an executable, and with one
+        with pytest.raises(error, match=text) as caught:
+            function(*arguments, **names)
+        assert isinstance(caught.value, HlographError) or error is TypeError
+        assert function.stats.compiles == compiles
+        function(*GOOD)
 
 
 def test_names_may_be_keywords_of_python(tmp_path):

@@ -103,11 +103,6 @@ def test_arguments_that_no_result_needs(kept):
     check(call(*args), (np.full(2, 2.0),))
 
 
-def test_no_arguments_and_no_results():
-    check(made(lambda: (jnp.arange(3, dtype=jnp.int32),))(), (np.arange(3, dtype=np.int32),))
-    assert made(lambda x: (), np.zeros(3))(np.zeros(3)) == ()
-
-
 def test_on_jax_s_own_client():
     x = np.random.default_rng(0).random(40_000)
     call = made(lambda x, n: (jnp.sin(x) * n, jnp.sort(x)), x, np.float64(1), device=jax.devices("cpu")[0])
@@ -218,6 +213,7 @@ def test_a_call_keeps_none_of_its_jax_arrays():
 # ---- memory ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("young_heap")
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [3, COPIED // 8, COPIED, STAGED // 8 + 1])
 def test_results_share_no_element(count):
@@ -233,19 +229,11 @@ def test_results_share_no_element(count):
     x[...] = 7
     check(second, expected)
     check(call(x), (x, x, x + 1, constant, constant))
-
-
-@pytest.mark.usefixtures("young_heap")
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("count", [3, COPIED])
-def test_results_outlive_their_call(count):
-    call = made(lambda x: (x + 1, x * 2), np.zeros(count))
     found = [call(np.full(count, float(i))) for i in range(200)]
-    for i, results in enumerate(found):
-        check(results, (np.full(count, i + 1.0), np.full(count, i * 2.0)))
     del call
     gc.collect()
-    check(found[3], (np.full(count, 4.0), np.full(count, 6.0)))
+    for i, results in enumerate(found):  # they outlive their call, and the function
+        check(results[:3], (np.full(count, float(i)), np.full(count, float(i)), np.full(count, i + 1.0)))
 
 
 @pytest.mark.usefixtures("young_heap")

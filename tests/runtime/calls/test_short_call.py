@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
@@ -15,7 +14,6 @@ import pytest
 from jax._src.config import no_execution
 from jax.experimental.layout import Format, Layout
 from jax.sharding import SingleDeviceSharding
-from pytensor.raise_op import Assert
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
@@ -59,34 +57,6 @@ def test_results_of_any_number_of_arguments(count):
     assert not result.committed
     np.testing.assert_allclose(result, sum(i * x for i, x in enumerate(reversed(values), 2)), rtol=1e-15)
     np.testing.assert_allclose(summed, result.sum(), rtol=1e-15)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bool", "complex128"])
-def test_results_have_the_programs_types_whatever_the_flag_says(dtype):
-    x, y = pt.vector("x", dtype=dtype), pt.scalar("y", dtype=dtype)
-    function = hlograph.function([x, y], pt.switch(pt.eq(x, y), x, y))
-    values = jnp.asarray([0, 1, 0], dtype), jnp.asarray(1, dtype)
-    with jax.enable_x64(False):
-        warm(function, *values)
-        narrow = function(*values)
-        assert not jax.config.jax_enable_x64
-    wide = function(*values)
-    assert narrow.dtype == wide.dtype == dtype
-    np.testing.assert_array_equal(narrow, [1, 1, 1])
-
-
-def test_threads(linear):
-    sizes = [3, 4, 5, 6]
-    expected = {size: np.arange(float(size)) + 1 for size in sizes}
-
-    def work(size: int) -> bool:
-        x, y = vectors(size)
-        return all(np.array_equal(linear(x, y), expected[size]) for _ in range(20 * OFTEN))
-
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(work, sizes))
-    assert linear.stats.calls == 80 * OFTEN
-    assert linear.stats.compiles == 4
 
 
 def deleted(x: jax.Array, y: jax.Array) -> tuple[Any, ...]:
@@ -143,15 +113,6 @@ def test_values_that_decide_sizes_and_arguments_that_nothing_needs():
     function = hlograph.function([k, b], pt.arange(k) * 2)
     for number in range(3 * OFTEN):
         np.testing.assert_array_equal(function(jnp.asarray(number % 3), jnp.asarray(2.0)), 2.0 * np.arange(number % 3))
-
-
-def test_checks_still_raise():
-    x = pt.dvector("x")
-    function = hlograph.function([x], Assert("positive")(x, pt.all(x > 0)) * 2)
-    warm(function, jnp.ones(3))
-    np.testing.assert_array_equal(function(jnp.ones(3)), [2.0] * 3)
-    with pytest.raises(AssertionError, match="positive"):
-        function(-jnp.ones(3))
 
 
 def test_padded_sizes():

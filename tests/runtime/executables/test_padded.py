@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
-import threading
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -205,26 +203,6 @@ def test_results_do_not_change_when_later_calls_use_the_memory_again() -> None:
             np.testing.assert_array_equal(result, a)
 
 
-def test_threads_share_padded_executables() -> None:
-    f = likelihood("padded")
-    barrier = threading.Barrier(4)
-
-    def work(seed: int) -> None:
-        barrier.wait()
-        rng = np.random.default_rng(seed)
-        for _ in range(40):
-            n = int(rng.integers(0, 40))
-            X, b, y = rng.normal(size=(n, 3)), rng.normal(size=3), rng.normal(size=n)
-            np.testing.assert_allclose(f(X, b, y)[1], X @ b, rtol=1e-12, atol=1e-12)
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4)))
-    stats = f.stats
-    assert stats.calls == 160
-    assert stats.compiles == stats.executables == 4
-    assert sum(x.calls for x in stats.by_executable) == 160
-
-
 def test_under_transformations_sizes_are_fixed_and_exact() -> None:
     x = pt.vector("x", dtype="float32")
     f = hlograph.function([x], pt.cumsum(x), policy="padded")
@@ -259,17 +237,6 @@ def test_arrays_of_another_device_stay_there() -> None:
             assert [f(a).devices() for _ in range(3)] == [{device}] * 3
     """
     run_script(script, environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"})
-
-
-def test_checks_are_read_from_padded_runs() -> None:
-    from pytensor.raise_op import Assert
-
-    x = pt.vector("x")
-    f = hlograph.function([x], Assert("must be positive")(x, (x > 0).all()) * 2, policy="padded")
-    np.testing.assert_allclose(f(np.array([1.0, 2.0])), [2.0, 4.0])
-    with pytest.raises(AssertionError, match="must be positive"):
-        f(np.array([1.0, -2.0]))
-    assert f(np.zeros(0)).shape == (0,)
 
 
 def test_a_padded_program_is_an_artifact_of_its_own(tmp_path) -> None:

@@ -18,7 +18,7 @@ from pytensor.graph.basic import Apply
 from pytensor.graph.op import Op
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from pytensor.ifelse import ifelse
-from pytensor.raise_op import Assert, CheckAndRaise
+from pytensor.raise_op import Assert
 from pytensor.typed_list import TypedListType, append
 from scripts import run_script
 
@@ -149,15 +149,6 @@ def test_jax_arrays_on_request():
         np.testing.assert_array_equal(found, np.full(3, 2.0 * i))
         assert type(state.get_value(borrow=True)) is np.ndarray
         np.testing.assert_array_equal(state.get_value(), np.full(3, i + 1.0))
-
-
-@pytest.mark.parametrize("flag", [False, True])
-def test_64_bits_whatever_jax_is_set_to(add, flag):
-    with jax.enable_x64(flag):
-        for _ in range(3):
-            assert add(np.full(2, 1e-12), np.ones(2)).dtype == np.float64
-            assert add(np.full(2, 1e-12), np.ones(2))[0] > 1.0
-        assert jax.config.jax_enable_x64 == flag
 
 
 def test_scalars_keywords_and_casts():
@@ -514,18 +505,6 @@ def test_generators_as_arguments():
 
 
 # ---- graphs ---------------------------------------------------------------------------------------------------------
-
-
-def test_checks_raise():
-    x = pt.dvector("x")
-    positive = pytensor.function([x], Assert("all must be positive")(x, (x > 0).all()).sum(), mode=MODE)
-    finite = pytensor.function([x], CheckAndRaise(ArithmeticError, "finite")(x, ~pt.isinf(x).any()), mode=MODE)
-    for _ in range(3):
-        assert positive(np.ones(3)) == 3.0
-        with pytest.raises(AssertionError, match="all must be positive"):
-            positive(np.array([1.0, -1.0, 1.0]))
-        with pytest.raises(ArithmeticError, match="finite"):
-            finite(np.array([np.inf]))
 
 
 def test_a_failed_check_updates_nothing():

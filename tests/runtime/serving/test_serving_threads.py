@@ -59,16 +59,17 @@ def test_sizes_are_compiled_side_by_side(
     fn, start = make(outputs, policy), threading.Barrier(THREADS)
 
     def call(number: int) -> None:
-        x = np.linspace(0, 1, SIZES[number % len(SIZES)], dtype=np.float32)
+        random = np.random.default_rng(number)
         start.wait(WAIT)
-        for _ in range(3):
-            np.testing.assert_allclose(fn(x), np.tanh(x).sum(), rtol=1e-5)
+        for turn in range(20):
+            x = random.random(SIZES[(number + turn) % len(SIZES)], np.float32)
+            np.testing.assert_allclose(fn(jnp.asarray(x) if turn % 3 else x), np.tanh(x).sum(), rtol=1e-5)
 
     with ThreadPoolExecutor(THREADS) as pool:
         for future in [pool.submit(call, number) for number in range(THREADS)]:
             future.result()
     assert fn.stats.compiles == fn.stats.executables == len(SIZES)
-    assert fn.stats.calls == 3 * THREADS
+    assert fn.stats.calls == 20 * THREADS
 
 
 def test_functions_of_different_arguments_are_traced_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
