@@ -16,6 +16,39 @@ from hlograph.codegen.passes import recompute_saved, work_into_loops
 from hlograph.passes import Report
 
 
+def tensor(shape: Sequence[int], kind: str = "f64") -> str:
+    """A type."""
+    return f"tensor<{'x'.join([*map(str, shape), kind])}>"
+
+
+def cholesky(shape: Sequence[int], lower: bool, kind: str = "f64") -> str:
+    """A module that factors its argument."""
+    t = tensor(shape, kind)
+    return f"""func.func @main(%a: {t}) -> {t} {{
+  %0 = stablehlo.cholesky %a, lower = {str(lower).lower()} : {t}
+  return %0 : {t}
+}}"""
+
+
+def solve(
+    a: Sequence[int],
+    b: Sequence[int],
+    *,
+    left: bool = True,
+    lower: bool = True,
+    unit: bool = False,
+    transpose: str = "NO_TRANSPOSE",
+    kind: str = "f64",
+) -> str:
+    """A module that solves a triangular system."""
+    s, t = tensor(a, kind), tensor(b, kind)
+    return f"""func.func @main(%a: {s}, %b: {t}) -> {t} {{
+  %0 = "stablehlo.triangular_solve"(%a, %b) <{{left_side = {str(left).lower()}, lower = {str(lower).lower()},
+    unit_diagonal = {str(unit).lower()}, transpose_a = #stablehlo<transpose {transpose}>}}> : ({s}, {t}) -> {t}
+  return %0 : {t}
+}}"""
+
+
 @dataclass(frozen=True)
 class Rewritten:
     """A program after passes.

@@ -1,9 +1,9 @@
 // Calls of LAPACK, and large factorizations, in StableHLO's own ops.
 //
-// RUN: not %hlograph opt %s --split-input-file --pass portable_linalg 2> %t.err | filecheck %s
-// RUN: filecheck %s --check-prefix=ERROR < %t.err
+// RUN: %hlograph opt %s --split-input-file --pass portable_linalg | filecheck %s
+// RUN: sed 's/9x9xf64/?x?xf64/g' %s | not %hlograph opt - --split-input-file --pass portable_linalg 2>&1 | filecheck %s --check-prefix=OPEN
 
-// ERROR: hlograph: error: portable_linalg needs static shapes; specialize first
+// OPEN: hlograph: error: portable_linalg needs static shapes; specialize first
 
 // A panel of 9 columns, one at a time.
 // CHECK-LABEL: module @cholesky
@@ -40,14 +40,5 @@ module @lu {
   func.func @main(%arg0: tensor<5x5xf64>) -> (tensor<5x5xf64>, tensor<5xi32>) {
     %0:3 = stablehlo.custom_call @lapack_dgetrf_ffi(%arg0) {mhlo.backend_config = {}} : (tensor<5x5xf64>) -> (tensor<5x5xf64>, tensor<5xi32>, tensor<i32>)
     return %0#0, %0#1 : tensor<5x5xf64>, tensor<5xi32>
-  }
-}
-
-// -----
-
-module @open {
-  func.func @main(%arg0: tensor<?x?xf64>) -> tensor<?x?xf64> {
-    %0 = stablehlo.cholesky %arg0, lower = true : tensor<?x?xf64>
-    return %0 : tensor<?x?xf64>
   }
 }

@@ -1,4 +1,4 @@
-"""Products, Cholesky factors and triangular solves as calls of BLAS, run by PJRT, against NumPy and SciPy."""
+"""Products as calls of BLAS, run by PJRT, against NumPy; factors and solves by the pass: test_triangles.py."""
 
 from __future__ import annotations
 
@@ -8,27 +8,13 @@ import jax
 import numpy as np
 import pytest
 import scipy.linalg
-from rewritten_runs import as_arrays, close, rewritten
+from rewritten_runs import as_arrays, close, rewritten, tensor
 
 from hlograph.runtime.direct import blas, verdict
 
 pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
-SIZES = [1, 7, 32, 33, 70]  # blocks are of 32
-BOUNDS = {"f64": 1e-11, "f32": 3e-4}
 NAMES = {"f64": "float64", "f32": "float32"}
-KINDS = pytest.mark.parametrize("kind", NAMES)
-
-
-def compiled(text: str):
-    assert blas.register() == ""
-    after = rewritten(text, ["cpu_blas"])
-    assert after.applied == {"cpu_blas": 1}
-    return after.program.compile(optimize="none", cpu="plain")
-
-
-def type_of(shape, kind: str) -> str:
-    return f"tensor<{'x'.join(map(str, shape))}x{kind}>"
 
 
 # As in numpy.einsum; a letter's size is its place in the alphabet and one.
@@ -37,7 +23,7 @@ PRODUCTS += ["abcd,bdae", "abc,ac", "ba,cab"]
 
 
 @pytest.mark.sampled(10)
-@KINDS
+@pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("text", PRODUCTS)
 def test_products(text: str, kind: str) -> None:
     left, right = text.split(",")
@@ -46,74 +32,23 @@ def test_products(text: str, kind: str) -> None:
     summed = [letter for letter in shared if letter not in batch]
     result = batch + [letter for letter in left + right if letter not in shared]
     shapes = [tuple(ord(letter) - ord("a") + 2 for letter in side) for side in (left, right, result)]
-    types = [type_of(shape, kind) for shape in shapes]
+    types = [tensor(shape, kind) for shape in shapes]
     places = [[side.index(letter) for letter in letters] for letters in (batch, summed) for side in (left, right)]
-    function = compiled(
+    after = rewritten(
         f"""func.func @main(%a: {types[0]}, %b: {types[1]}) -> {types[2]} {{
   %0 = stablehlo.dot_general %a, %b, batching_dims = {places[0]} x {places[1]},
     contracting_dims = {places[2]} x {places[3]} : ({types[0]}, {types[1]}) -> {types[2]}
   return %0 : {types[2]}
-}}"""
+}}""",
+        ["cpu_blas"],
     )
+    assert after.applied == {"cpu_blas": 1}
+    assert blas.register() == ""
     random = np.random.default_rng(5)
     operands = [random.normal(size=shape).astype(NAMES[kind]) for shape in shapes[:2]]
-    (found,) = as_arrays(function(*operands))
+    (found,) = as_arrays(after.program.compile(optimize="none", cpu="plain")(*operands))
     expected = np.einsum(f"{text}->{''.join(result)}", *operands)
     close(found, expected, 1e-12 if kind == "f64" else 1e-5)
-
-
-@pytest.mark.sampled(8)
-@KINDS
-@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
-@pytest.mark.parametrize("n", SIZES)
-def test_factors(n: int, lower: bool, kind: str) -> None:
-    """The third matrix of the batch has no factor; the other triangle is not read."""
-    random = np.random.default_rng(n)
-    rows = random.normal(size=(3, n, n + 4))
-    matrices = (rows @ np.swapaxes(rows, 1, 2)).astype(NAMES[kind])
-    matrices[2, -1, -1] = -1
-    read = np.tril(np.ones((n, n), bool)) if lower else np.triu(np.ones((n, n), bool))
-    t = type_of(matrices.shape, kind)
-    function = compiled(
-        f"""func.func @main(%a: {t}) -> {t} {{
-  %0 = stablehlo.cholesky %a, lower = {str(lower).lower()} : {t}
-  return %0 : {t}
-}}"""
-    )
-    (found,) = as_arrays(function(np.where(read, matrices, np.nan).astype(NAMES[kind])))
-    expected = np.linalg.cholesky(matrices[:2].astype(float))
-    expected = expected if lower else np.swapaxes(expected, 1, 2)
-    close(found[:2], expected.astype(NAMES[kind]), BOUNDS[kind])
-    np.testing.assert_array_equal(found[2], np.where(read, np.nan, 0))
-
-
-@pytest.mark.sampled(12)
-@KINDS
-@pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
-@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
-@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
-@pytest.mark.parametrize("n", SIZES)
-def test_solves(n: int, lower: bool, left: bool, transpose: str, kind: str) -> None:
-    random = np.random.default_rng(n)
-    unit = n % 2 == 1
-    matrices = (random.normal(size=(2, n, n)) / n + 2 * np.eye(n)).astype(NAMES[kind])
-    given = random.normal(size=(2, n, 5) if left else (2, 5, n)).astype(NAMES[kind])
-    s, t = type_of(matrices.shape, kind), type_of(given.shape, kind)
-    function = compiled(
-        f"""func.func @main(%a: {s}, %b: {t}) -> {t} {{
-  %0 = "stablehlo.triangular_solve"(%a, %b) <{{left_side = {str(left).lower()}, lower = {str(lower).lower()},
-    unit_diagonal = {str(unit).lower()}, transpose_a = #stablehlo<transpose {transpose}>}}> : ({s}, {t}) -> {t}
-  return %0 : {t}
-}}"""
-    )
-    read = np.tril(np.ones((n, n), bool), -unit) if lower else np.triu(np.ones((n, n), bool), int(unit))
-    (found,) = as_arrays(function(np.where(read, matrices, np.nan).astype(NAMES[kind]), given))
-    # x op(a) = b is op(a)' x' = b'.
-    trans = int((transpose != "NO_TRANSPOSE") != (not left))
-    for matrix, right, solved in zip(matrices.astype(float), given, found, strict=True):
-        columns = right if left else right.T
-        x = scipy.linalg.solve_triangular(matrix, columns, trans=trans, lower=lower, unit_diagonal=unit)
-        close(solved, (x if left else x.T).astype(NAMES[kind]), BOUNDS[kind])
 
 
 @pytest.mark.parametrize(

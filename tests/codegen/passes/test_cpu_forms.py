@@ -1,17 +1,12 @@
-"""The forms of `cpu_forms`, against NumPy, SciPy and the LAPACK calls that they replace."""
+"""The forms of `cpu_forms`, against NumPy; factors and solves of one matrix each: test_triangles.py."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rewritten_runs import as_arrays, check, close, rewritten
-
-
-def tensor(shape, kind: str = "f64") -> str:
-    return f"tensor<{'x'.join([*map(str, shape), kind])}>"
+from rewritten_runs import as_arrays, check, cholesky, close, rewritten, solve, tensor
 
 
 def running(shape, axis, *, op="add", init="0.0", kind="f64", forward=True, low=None) -> str:
@@ -72,97 +67,6 @@ def test_infinities_and_nan_stay_where_they_are(forward):
     with np.errstate(invalid="ignore", over="ignore"):
         expected = np.cumsum(x, 0) if forward else np.cumsum(x[::-1], 0)[::-1]
     np.testing.assert_allclose(found, expected, rtol=1e-15)
-
-
-def cholesky(shape, lower: bool, kind: str = "f64") -> str:
-    t = tensor(shape, kind)
-    return f"""func.func @main(%a: {t}) -> {t} {{
-  %0 = stablehlo.cholesky %a, lower = {str(lower).lower()} : {t}
-  return %0 : {t}
-}}"""
-
-
-def solve(a, b, *, left=True, lower=True, unit=False, transpose="NO_TRANSPOSE", kind="f64") -> str:
-    s, t = tensor(a, kind), tensor(b, kind)
-    return f"""func.func @main(%a: {s}, %b: {t}) -> {t} {{
-  %0 = "stablehlo.triangular_solve"(%a, %b) <{{left_side = {str(left).lower()}, lower = {str(lower).lower()},
-    unit_diagonal = {str(unit).lower()}, transpose_a = #stablehlo<transpose {transpose}>}}> : ({s}, {t}) -> {t}
-  return %0 : {t}
-}}"""
-
-
-def covariance(shape, rng) -> np.ndarray:
-    rows = rng.normal(size=(*shape[:-1], shape[-1] + 3))
-    return rows @ np.swapaxes(rows, -1, -2)
-
-
-CHOLESKY = [(1, 1), (2, 2), (3, 3), (4, 4), (3, 2, 2), (8, 6, 6), (2, 5, 3, 3)]
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
-@pytest.mark.parametrize("shape", CHOLESKY)
-def test_cholesky(shape, lower):
-    rng = np.random.default_rng(0)
-    a = covariance(shape, rng)
-    after = rewritten(cholesky(shape, lower), ["cpu_forms"])
-    assert after.applied == {"small_cholesky": 1}
-    expected = np.linalg.cholesky(a)
-    expected = expected if lower else np.swapaxes(expected, -1, -2)
-    # The other triangle must not be read.
-    read = np.tril(np.ones(shape[-2:], bool)) if lower else np.triu(np.ones(shape[-2:], bool))
-    given = np.where(read, a, np.nan)
-    for run in (after.program.interpret, after.program.compile(optimize="none", cpu="plain")):
-        close(as_arrays(run(given))[0], expected, 1e-12)
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
-@pytest.mark.parametrize("bad", [-1.0, 0.0, np.nan])
-def test_failure_is_as_with_lapack(bad, lower):
-    n = 3
-    a = np.eye(n)
-    a[n - 2, n - 2] = bad
-    text = cholesky((n, n), lower)
-    runs = [
-        rewritten(text, [name]).program.compile(optimize="none", cpu="plain") for name in ("cpu_forms", "device_linalg")
-    ]
-    ((found,), (library,)) = (as_arrays(run(a)) for run in runs)
-    np.testing.assert_array_equal(found, library)
-    if bad <= 0:
-        triangle = np.tril(np.ones((n, n))) if lower else np.triu(np.ones((n, n)))
-        np.testing.assert_array_equal(np.isnan(found), triangle)
-
-
-SOLVES = [((3, 3), (3, 1)), ((4, 4), (4, 5)), ((9, 6, 6), (9, 6, 2)), ((2, 3, 3), (2, 3, 2))]
-
-
-@pytest.mark.sampled(12)
-@pytest.mark.parametrize("transpose", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
-@pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
-@pytest.mark.parametrize("lower", [True, False], ids=["lower", "upper"])
-@pytest.mark.parametrize(("a", "b"), SOLVES)
-def test_triangular_solve(a, b, lower, left, transpose):
-    rng = np.random.default_rng(0)
-    unit = a[-1] % 2 == 1
-    matrix = rng.normal(size=a) / a[-1] + 2 * np.eye(a[-1])
-    right = rng.normal(size=b)
-    right = right if left else np.swapaxes(right, -1, -2)
-    text = solve(a, right.shape, left=left, lower=lower, unit=unit, transpose=transpose)
-    after = rewritten(text, ["cpu_forms"])
-    assert after.applied == {"small_triangular_solve": 1}
-    expected = np.empty_like(right)
-    for place in np.ndindex(a[:-2]):
-        # x op(a) = b is op(a)' x' = b'.
-        trans = (transpose != "NO_TRANSPOSE") != (not left)
-        columns = right[place] if left else right[place].T
-        x = scipy.linalg.solve_triangular(matrix[place], columns, trans=int(trans), lower=lower, unit_diagonal=unit)
-        expected[place] = x if left else x.T
-    # Neither the other triangle nor, if it is known, the diagonal may be read.
-    read = np.tril(np.ones(a[-2:], bool), -unit) if lower else np.triu(np.ones(a[-2:], bool), int(unit))
-    given = np.where(read, matrix, np.nan), right
-    for run in (after.program.interpret, after.program.compile(optimize="none", cpu="plain")):
-        close(as_arrays(run(*given))[0], expected, 1e-12)
 
 
 SHARED = [((3, 3), (6, 3, 2)), ((1, 9, 9), (4, 9, 1)), ((1, 1, 9, 9), (2, 3, 9, 3))]

@@ -6,11 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from rewritten_runs import as_arrays, check, close, rewritten
-
-
-def tensor(shape, kind: str = "f64") -> str:
-    return f"tensor<{'x'.join([*map(str, shape), kind])}>"
+from rewritten_runs import as_arrays, check, close, rewritten, tensor
 
 
 def total(shape, axes, *, kind="f64", op="add", init="0.0") -> str:

@@ -1,6 +1,6 @@
-"""portable_linalg: calls of LAPACK and large factorizations in StableHLO's own ops, beside NumPy and SciPy.
+"""portable_linalg: calls of LAPACK in StableHLO's own ops, in the reference interpreter, beside NumPy and SciPy.
 
-The modules run in XLA as they are, or in the reference interpreter: neither finds a library to call.
+Large factors and solves of triangular systems: test_triangles.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import scipy.linalg
 import hlograph
 from hlograph.codegen.passes.portable_linalg import COLUMNS, SMALLEST
 
-DTYPES = {"float64": "f64", "float32": "f32"}
 TOLERANCE = {"float64": 1e-12, "float32": 1e-4, "complex128": 1e-12}
 
 
@@ -34,77 +33,6 @@ def adjoint(x: np.ndarray) -> np.ndarray:
 def definite(dtype: str, *shape: int) -> np.ndarray:
     x = random(dtype, *shape)
     return (x @ adjoint(x) + shape[-1] * np.eye(shape[-1])).astype(dtype)
-
-
-def portable(op: str, *arrays: np.ndarray) -> hlograph.Program:
-    """A module of one op, written with {0}, {1} for the types of %a0, %a1, after the pass."""
-    types = [f"tensor<{''.join(f'{n}x' for n in a.shape)}{DTYPES[a.dtype.name]}>" for a in arrays]
-    arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(types))
-    text = f"func.func @main({arguments}) -> {types[-1]} {{\n  %r = {op.format(*types)}\n  return %r : {types[-1]}\n}}"
-    program = hlograph.Program.parse(text).run_passes(["portable_linalg"])
-    assert (
-        not {"stablehlo.cholesky", "stablehlo.triangular_solve", "stablehlo.custom_call"} & program.op_counts().keys()
-    )
-    return program
-
-
-def run(program: hlograph.Program, *arrays: np.ndarray) -> np.ndarray:
-    """Through XLA, which finds nothing to call a library for."""
-    return np.asarray(program.compile(cpu="plain")(*arrays))
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(9, 9), (2, 12, 12), (43, 43)])
-@pytest.mark.parametrize("lower", [True, False])
-def test_cholesky(lower: bool, shape: tuple[int, ...], dtype: str) -> None:
-    """Of the matrix one triangle is read: the other one holds NaN."""
-    matrix = definite(dtype, *shape)
-    side = np.tril if lower else np.triu
-    one_side = np.where(side(np.ones(shape[-2:])) > 0, matrix, np.nan).astype(dtype)
-    program = portable(f"stablehlo.cholesky %a0, lower = {str(lower).lower()} : {{0}}", one_side)
-    expected = np.linalg.cholesky(matrix)
-    expected = expected if lower else adjoint(expected)
-    found = run(program, one_side)
-    np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * 10)
-
-
-@pytest.mark.parametrize("place", [0, 5, 11])
-@pytest.mark.parametrize("value", [0.0, -1.0, np.nan])
-def test_what_is_not_positive_definite_gives_nan(place: int, value: float) -> None:
-    matrix = np.eye(12)
-    matrix[place, place] = value
-    program = portable("stablehlo.cholesky %a0, lower = true : {0}", matrix)
-    (found,) = program.interpret(matrix)
-    assert np.isnan(found[np.tril_indices(12)]).all()
-
-
-@pytest.mark.sampled(24)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("kind", ["NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"])
-@pytest.mark.parametrize("unit", [True, False])
-@pytest.mark.parametrize("left", [True, False])
-@pytest.mark.parametrize("lower", [True, False])
-@pytest.mark.parametrize("shape", [(10, 10), (2, 13, 13)])
-def test_triangular_solve(shape: tuple[int, ...], lower: bool, left: bool, unit: bool, kind: str, dtype: str) -> None:
-    n, side = shape[-1], (np.tril if lower else np.triu)
-    matrix = side(random(dtype, *shape)) / n + np.eye(n, dtype=dtype) * (0 if unit else 2)
-    given = np.where(side(np.ones((n, n)), -1 if lower else 1) + (0 if unit else np.eye(n)) > 0, matrix, np.nan)
-    given = given.astype(dtype)
-    right = random(dtype, *shape[:-2], *((n, 3) if left else (3, n)))
-    true = side(matrix, -1 if lower else 1) + np.eye(n) if unit else matrix
-    true = {"NO_TRANSPOSE": true, "TRANSPOSE": np.swapaxes(true, -1, -2), "ADJOINT": adjoint(true)}[kind]
-    op = (
-        f'"stablehlo.triangular_solve"(%a0, %a1) <{{{{left_side = {str(left).lower()}, lower = {str(lower).lower()}, '
-        f"transpose_a = #stablehlo<transpose {kind}>, unit_diagonal = {str(unit).lower()}}}}}> : "
-        "({0}, {1}) -> {1}"
-    )
-    if unit:  # what stands on the diagonal is not read, but it is multiplied by zeros: no NaN
-        given[..., range(n), range(n)] = 7
-    program = portable(op, given, right)
-    found = run(program, given, right)
-    expected = np.linalg.solve(true, right) if left else adjoint(np.linalg.solve(adjoint(true), adjoint(right)))
-    np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype] * 10, atol=TOLERANCE[dtype] * 10)
 
 
 def eigh(a: Any) -> Any:
