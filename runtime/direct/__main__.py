@@ -23,7 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     for path in verdict.files() if given.again else ():
         with contextlib.suppress(OSError):
             path.unlink()
-    found = verdict.awaited()
+    if verdict.read() is None:
+        print(verdict.TRYING, file=sys.stderr)
+    found = verdict.found()
     print(*(f"  {line}" for line in found.tried), sep="\n")
     print(f"{'direct calls' if found.good else 'no direct calls'}: {found.reason}")
     print(f"kept in {verdict.place() or 'no file: ' + verdict.NOWHERE}")

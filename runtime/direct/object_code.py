@@ -15,6 +15,7 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -156,17 +157,9 @@ def binding() -> Any:
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
     """Another thread imports llvmlite meanwhile, which takes 60 ms, in a compile that would keep nobody else busy."""
-
-    def load() -> None:
-        with contextlib.suppress(DirectCallRefused):  # whoever needs it hears of that
-            binding()
-
-    thread = threading.Thread(target=load)
-    thread.start()
-    try:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(binding)  # whoever needs it hears of an error
         yield
-    finally:
-        thread.join()
 
 
 def _symbols(file: Any) -> Iterator[tuple[str, bool]]:

@@ -1,14 +1,16 @@
 """The self-test of the direct call: run in a process of its own, which a mistake may end.
 
-In: nothing. Out: a verdict on disk. Functions of every kind that the loader takes are compiled as users' are, once as
-one kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads and in
-a forked process.
+In: nothing. Out: on the standard output a line on each thing before it is done, and at last what has gone well, or what
+has not, with exit status 1. Functions of every kind that the loader takes are compiled as users' are, once as one
+kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads and in a
+forked process.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,14 +23,13 @@ import numpy as np
 
 from ..jit import jit
 from ..options import CpuOptions
-from .verdict import Verdict, assume, hold
+from .verdict import Verdict, assume
 
 LIMIT = 240  # seconds that it may take; 20 are usual
 THREADS = 8
 SECONDS = 1.0  # that they call
 
 Bits = list[tuple[Any, tuple[int, ...], bytes]]
-Say = Callable[[str], object]
 
 
 class Failed(Exception):
@@ -107,7 +108,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def _calls(say: Say) -> Iterator[tuple[str, Callable[[], Bits]]]:
+def _calls() -> Iterator[tuple[str, Callable[[], Bits]]]:
     for name, (function, arguments) in FUNCTIONS.items():
         for regions in (True, False):
             what = name if regions else f"{name}, as XLA splits it"
@@ -129,9 +130,9 @@ def _bits(fn: Any, arguments: Any) -> Bits:
 # ---- what is done to them --------------------------------------------------------------------------------------------
 
 
-def tried(say: Say) -> str:
+def tried() -> str:
     """What has gone well."""
-    calls = [(name, call, call()) for name, call in _calls(say)]
+    calls = [(name, call, call()) for name, call in _calls()]
     if not calls:
         raise Failed("no function could be called directly")
 
@@ -166,13 +167,27 @@ def tried(say: Say) -> str:
     return f"{len(calls):d} functions called directly, then threads and a fork"
 
 
+def say(line: str) -> None:
+    """A line of the self-test's."""
+    global _said
+    _said = line
+    print(*line.split(), flush=True)
+
+
+_said = "its start"
+
+
 def run() -> None:
     """The self-test, in a process that does nothing else."""
     os.nice(10)  # others wait for their programs, and nobody for this one
     signal.alarm(LIMIT)
     assume(Verdict(True, "assumed by the self-test"))
     jax.config.update("jax_enable_x64", True)
-    hold(tried)
+    try:
+        say(tried())
+    except Exception as error:
+        say(f"{_said} ({type(error).__name__}: {error})")
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Whether kernels may be called directly on this machine: the verdict of a self-test, kept on disk.
 
-In: what the direct call depends on (`identity`). Out: a `Verdict`: one from the disk, or else of a self-test in another
-process, which says on disk what it is at: where it dies or hangs, who waits for it makes the verdict of that. Where
-several processes want one at once, one of them runs it, the others wait for its verdict. Decisions to know: nobody's
-call waits for it, and only who asks for a C function, or insists on the direct call, waits. A verdict is read only
-where nobody but this user and root can have written it, and no self-test begins where none can be kept.
+In: what the direct call depends on (`identity`). Out: a `Verdict`. Who wants one that is not on disk starts
+`python -m hlograph.runtime.direct`, which goes on if that process ends: it runs the self-test in a further one, which a
+mistake may end, and stores a verdict whatever becomes of it (`found`). Where several want one at once, one of them runs
+it, the others wait for its verdict. Decisions to know: nobody's call waits for it, and only who asks for a C function,
+or insists on the direct call, waits. A verdict is read only where nobody but this user and root can have written it,
+and no self-test begins where none can be kept.
 
     known()    from this process's memory or the disk; None where nobody has tried yet
     asked()    the same; without one a self-test begins in the background
@@ -26,7 +27,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -39,7 +40,9 @@ from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
 QUIET = 2.0  # seconds of waiting before a line says what is waited for
-COMMAND = ("-P", "-m", "hlograph.runtime.direct.self_test")
+COMMAND = ("-P", "-m", "hlograph.runtime.direct")
+SELF_TEST = ("-P", "-m", "hlograph.runtime.direct.self_test")
+TRYING = "hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)"
 NOWHERE = (
     "a self-test would have to be repeated by each process: there is no place for its verdict, neither in the user's "
     "cache nor for temporary files; set XDG_CACHE_HOME to a folder that this user alone can write to"
@@ -65,11 +68,6 @@ class Verdict:
     reason: str
     made: float = 0.0
     tried: tuple[str, ...] = ()
-
-    @property
-    def counts(self) -> bool:
-        """Whether it is still to be believed."""
-        return self.good or 0 <= time.time() - self.made < EXPIRES
 
 
 # ---- what it is for --------------------------------------------------------------------------------------------------
@@ -101,8 +99,8 @@ def identity() -> str:
     code = sorted(path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".o"))
     told = [text for package in _PACKAGES for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.
-    parts = ["\n".join([*told, _package("hlograph")[0], sys.version, *platform.libc_ver(), _processor()]).encode()]
-    parts += [path.name.encode() + path.read_bytes() for path in code]
+    told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), _processor()]
+    parts = ["\n".join(told).encode(), *(path.name.encode() + path.read_bytes() for path in code)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
@@ -151,11 +149,14 @@ def read() -> Verdict | None:
     """The first verdict on disk that still counts, and that this user or root has written."""
     for path in files():
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads(_content(path))
-            tried = tuple(map(str, found["tried"]))
-            verdict = Verdict(found["good"] is True, str(found["reason"]), found["made"] + 0.0, tried)
-            if verdict.counts:
-                return verdict
+            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+                status = os.fstat(file.fileno())
+                if not (stat.S_ISREG(status.st_mode) and _is_own(status) and _is_safe(path.parent)):
+                    continue
+                found = json.loads(str(file.read(_LARGEST), "utf-8"))
+            good, tried = found["good"] is True, tuple(map(str, found["tried"]))
+            if good or 0 <= time.time() - found["made"] < EXPIRES:
+                return Verdict(good, str(found["reason"]), found["made"] + 0.0, tried)
     return None
 
 
@@ -178,19 +179,6 @@ def store(verdict: Verdict) -> None:
         raise
 
 
-def _content(path: Path) -> str:
-    """What stands in a file that nobody else can have written.
-
-    Raises:
-        OSError: it is not there, or another kind of file.
-    """
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        status = os.fstat(file.fileno())
-        if not (_is_safe(path.parent) and stat.S_ISREG(status.st_mode) and _is_own(status)):
-            raise PermissionError(f"somebody else can have written {path}")
-        return str(file.read(_LARGEST), "utf-8")
-
-
 def _is_safe(folder: Path) -> bool:
     """Whether nobody but this user and root can put something of ours in it aside, or lead its path elsewhere."""
     real = folder.resolve()
@@ -207,52 +195,51 @@ def _is_own(status: os.stat_result) -> bool:
 # ---- the self-test ---------------------------------------------------------------------------------------------------
 
 
-def hold(test: Callable[[Callable[[str], object]], str]) -> None:
-    """Keeps the verdict of a self-test in this process, unless there is one.
-
-    Args:
-        test: is given what takes a line on each thing that it does, before it does it, and may end the process; what it
-            returns has gone well, and what it raises has not.
-    """
-    with _alone() as path:
-        if path is None or read() is not None:
-            return
-        lines: list[str] = []
-
-        def say(line: str) -> None:
-            lines.append(line)
-            _begun(path).write_text("\n".join(lines))
-
-        try:
-            found = Verdict(True, test(say))
-        except Exception as error:
-            at = lines[-1] if lines else "its start"
-            found = Verdict(False, f"the self-test failed in: {at} ({type(error).__name__}: {error})")
-        with contextlib.suppress(OSError):
-            store(dataclasses.replace(found, made=time.time(), tried=tuple(lines)))
-        _begun(path).unlink(missing_ok=True)
-
-
-def _begun(path: Path) -> Path:
-    return path.with_suffix(".begun")
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[Path | None]:
-    """The place, while no other process runs a self-test for it, if that can be told."""
+def found() -> Verdict:
+    """The verdict on disk, or else that of a self-test, after its end; one process at a time runs one."""
     import fcntl
 
     path = place()
     if path is None:
-        yield None
-        return
-    handle = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        return Verdict(False, NOWHERE)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield path
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        verdict = read()
+        if verdict is None:
+            verdict = _tried(path.parent)
+            with contextlib.suppress(OSError):
+                store(verdict)
+        return verdict
     finally:
-        os.close(handle)
+        os.close(folder)
+
+
+def _tried(folder: Path) -> Verdict:
+    """What a self-test says: a line on each thing before it does it, at last what has gone well, or what has not."""
+    with tempfile.TemporaryFile(dir=folder) as said:  # whatever the self-test has forked may hold it open
+        status = _run(SELF_TEST, stdout=said)
+        said.seek(0)
+        *tried, last = said.read().decode(errors="replace").splitlines() or ["its start"]
+    if status:
+        name = signal.Signals(-status).name if status < 0 else ""
+        what = f"died of {name}" if name else "failed"
+        last = f"the self-test {'hung' if name == 'SIGALRM' else what} in: {last}"
+    return Verdict(not status, last, time.time(), tuple(tried))
+
+
+def _run(arguments: Sequence[str], **options: Any) -> int:
+    """The exit status of a Python process, without options of JAX's and XLA's.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    if not os.path.basename(sys.executable or "").startswith("python"):
+        raise OSError(f"no Python interpreter to run it with ({sys.executable!r})")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
+    options |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment | _SET}
+    return subprocess.run([sys.executable, *arguments], check=False, **options).returncode
 
 
 # ---- the self-test in the background ---------------------------------------------------------------------------------
@@ -275,28 +262,20 @@ def asked() -> Verdict | None:
     global _asking
     with _lock:
         if (_asking is None or not _asking.is_alive()) and known() is None:
-            if place() is None:
-                assume(Verdict(False, NOWHERE))
-            else:
-                _asking = threading.Thread(target=lambda: assume(_ask()), name="hlograph self-test", daemon=True)
-                _asking.start()
+            _asking = threading.Thread(target=lambda: assume(_ask()), name="hlograph self-test", daemon=True)
+            _asking.start()
         return _known
 
 
-def awaited(say: Callable[[str], object] | None = None) -> Verdict:
-    """The verdict, after the end of the self-test.
-
-    Args:
-        say: takes a line when it takes longer than two seconds; to the standard error stream without it.
-    """
-    while (found := asked()) is None:
+def awaited() -> Verdict:
+    """The verdict, after the end of the self-test; a line on the standard error stream says what is waited for."""
+    while (verdict := asked()) is None:
         assert _asking is not None
         _asking.join(QUIET)
         if _asking.is_alive():
-            line = "hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)"
-            (say or (lambda line: print(line, file=sys.stderr, flush=True)))(line)
+            print(TRYING, file=sys.stderr, flush=True)
             _asking.join()
-    return found
+    return verdict
 
 
 def refusal(*, wait: bool) -> str:
@@ -310,8 +289,8 @@ def refusal(*, wait: bool) -> str:
     reason = unsupported()
     if reason:
         return reason
-    found = awaited() if wait else known()
-    return "" if found is None or found.good else found.reason
+    verdict = awaited() if wait else known()
+    return "" if verdict is None or verdict.good else verdict.reason
 
 
 def assume(verdict: Verdict | None) -> Verdict | None:
@@ -322,21 +301,12 @@ def assume(verdict: Verdict | None) -> Verdict | None:
 
 
 def _ask() -> Verdict:
-    """The verdict of a process that goes on if this one ends; this one says so where that dies."""
-    interpreter, null = sys.executable or "", subprocess.DEVNULL
-    if not os.path.basename(interpreter).startswith("python"):
-        return Verdict(False, f"no Python interpreter to run the self-test with ({interpreter!r})")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
-    options: dict[str, Any] = {"stdin": null, "stdout": null, "stderr": null, "env": environment | _SET}
+    """The verdict of a process that goes on if this one ends."""
+    if place() is None:
+        return Verdict(False, NOWHERE)
     try:
-        done = subprocess.run([interpreter, *COMMAND], start_new_session=True, check=False, **options)
-        reason = f"could not be run by {interpreter} (exit status {done.returncode})"
-        if done.returncode < 0 and read() is None and (path := place()) is not None:
-            begun = _begun(path)
-            *tried, last = (begun.read_text(errors="replace").splitlines() if begun.exists() else []) or ["its start"]
-            name = signal.Signals(-done.returncode).name
-            reason = f"{'hung' if name == 'SIGALRM' else f'died of {name}'} in: {last}"
-            store(Verdict(False, f"the self-test {reason}", time.time(), tuple(tried)))
-    except (OSError, NotImplementedError) as error:
+        status = _run(COMMAND, stdout=subprocess.DEVNULL, start_new_session=True)
+        reason = f"could not be run by {sys.executable} (exit status {status})"
+    except OSError as error:
         reason = f"could not be started: {error}"
     return read() or Verdict(False, f"the self-test {reason}")
