@@ -23,16 +23,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
+from .. import builder as hlo
 from ..analysis.signs import is_fraction, is_not_negative
-from ..ir import ops
-from ..ir.bindings import ir, stablehlo
-from ..ir.functions import add_function, call
+from ..builder import Builder, Tensor
+from ..builder.types import INT64
+from ..ir.bindings import ir
+from ..ir.clone import clone_block
+from ..ir.functions import adopt, call
 from ..ir.refused import Refused, require
-from ..ir.values import dtype_of, free_symbol, is_constant, numpy_dtype, owner, static_shape, users, walk
+from ..ir.values import dtype_of, is_constant, main_function, owner, static_shape, users, walk
 from .report import Report
 
 # Below this many elements there is less than a microsecond to win, and XLA's own op compiles faster.
@@ -42,70 +45,8 @@ INLINE = 8
 # A module without any of these is left as it is.
 OPS = frozenset({"stablehlo.log", "stablehlo.log_plus_one", "chlo.lgamma", "chlo.digamma", "chlo.polygamma"})
 
-
-# ---- arrays as expressions -------------------------------------------------------------------------------------------
-
-
-def _op(build: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that is an elementwise op; numbers become constants of the first array's dtype."""
-
-    def method(self: Vector, *others: Vector | float | int) -> Vector:
-        operands = [other if isinstance(other, Vector) else self.like(other) for other in others]
-        return Vector(build(self.value, *[operand.value for operand in operands]), self.constants)
-
-    return method
-
-
-class Vector:
-    """An array of float64, int64 or bool, with Python's operators: each is a StableHLO op at the current place.
-
-    Attributes:
-        value: the array.
-        constants: the splats that the formula has used so far, by dtype and bits.
-    """
-
-    def __init__(self, value: ir.Value, constants: dict[tuple[str, bytes], ir.Value] | None = None) -> None:
-        self.value = value
-        self.constants = {} if constants is None else constants
-
-    def like(self, number: float | int, dtype: Any = None) -> Vector:
-        """A constant of this array's shape, and of its dtype unless another is given."""
-        kind = ir.RankedTensorType(self.value.type)
-        wanted = np.dtype(dtype) if dtype is not None else numpy_dtype(kind.element_type)
-        scalar = np.asarray(number, wanted)
-        key = (wanted.str, scalar.tobytes())
-        if key not in self.constants:
-            self.constants[key] = ops.full(scalar, kind.shape)
-        return Vector(self.constants[key], self.constants)
-
-    __add__, __sub__, __mul__ = _op(stablehlo.add), _op(stablehlo.subtract), _op(stablehlo.multiply)
-    __truediv__, __neg__ = _op(stablehlo.divide), _op(stablehlo.negate)
-    __and__, __or__, __rshift__ = _op(stablehlo.and_), _op(stablehlo.or_), _op(stablehlo.shift_right_logical)
-    __lt__, __gt__, __ge__ = (_op(partial(ops.compare, direction)) for direction in ("LT", "GT", "GE"))
-    is_equal = _op(partial(ops.compare, "EQ"))
-    abs, round = _op(stablehlo.abs), _op(stablehlo.round_nearest_even)
-    minimum, maximum = _op(stablehlo.minimum), _op(stablehlo.maximum)  # NaN where this array is NaN
-    bits = _op(partial(ops.bitcast_convert, like="int64"))
-    from_bits = _op(partial(ops.bitcast_convert, like="float64"))
-
-    def __rsub__(self, other: float | int) -> Vector:
-        return cast(Vector, self.like(other) - self)
-
-    def where(self, yes: Vector | float, no: Vector | float) -> Vector:
-        """Where this array of bool is true, `yes`, elsewhere `no`."""
-        yes, no = (item if isinstance(item, Vector) else self.like(item, "float64") for item in (yes, no))
-        return Vector(stablehlo.select(self.value, yes.value, no.value), self.constants)
-
-    def polynomial(self, coefficients: Sequence[float]) -> Vector:
-        """A polynomial in this array, by Horner's scheme, the coefficient of the lowest power first."""
-        *rest, last = coefficients
-        result = self * last if last != 1.0 else self
-        for coefficient in reversed(rest[1:]):
-            result = (result + coefficient) * self
-        return cast(Vector, result + rest[0] if rest[0] else result)
-
-
-Formula = Callable[[Vector], Vector]
+FLOAT64 = np.dtype(np.float64)
+Formula = Callable[[Tensor], Tensor]
 
 
 # ---- rational approximations -----------------------------------------------------------------------------------------
@@ -198,7 +139,7 @@ _SQRT_HALF = 0x3FE6A09E00000000  # bits of sqrt(1/2), rounded down
 _TWO_52 = 0x4330000000000000  # bits of 2^52: a small integer in its last bits is added to it
 
 
-def log(x: Vector, *, positive: bool) -> Vector:
+def log(x: Tensor, *, positive: bool) -> Tensor:
     """Natural logarithm: -inf at 0, NaN below.
 
     Args:
@@ -209,100 +150,100 @@ def log(x: Vector, *, positive: bool) -> Vector:
     result = _log_sum(exponent, fraction)
     if positive:
         return _log_ends(x, result)
-    bad = (x.abs() < _TINY).where(-_INF, _NAN)
-    return (x >= _TINY).where((x < _INF).where(result, x), bad)
+    bad = where(hlo.abs(x) < _TINY, -_INF, _NAN)
+    return where(x >= _TINY, where(x < _INF, result, x), bad)
 
 
-def log1p(x: Vector) -> Vector:
+def log1p(x: Tensor) -> Tensor:
     """log(1 + x): -inf at -1, NaN below. Zeros keep their sign, which decides what a division by the result gives."""
     # XLA takes (1 + x) - 1 for x, unless it cannot see it.
-    total = (x + 1.0).minimum(_HUGE)
+    total = hlo.minimum_(x + 1.0, _HUGE)
     lost = x - (total - 1.0)
     exponent, mantissa, shift = _split(total)
     # lost / 2^exponent; 2^-1024 would be the bits of an infinity.
-    fraction = (mantissa - 1.0) + lost * (_BIAS * (1 << 52) - shift).maximum(0).from_bits()
+    fraction = (mantissa - 1.0) + lost * hlo.bitcast_convert(hlo.maximum_(_BIAS * (1 << 52) - shift, 0), FLOAT64)
     result = _log_sum(exponent, fraction)
-    bad = x.is_equal(-1.0).where(-_INF, _NAN)
-    same = (x.abs() < _TINY) | x.is_equal(_INF)
-    return (x > -1.0).where(same.where(x, result), bad)
+    bad = where(hlo.compare("EQ", x, -1.0), -_INF, _NAN)
+    same = (hlo.abs(x) < _TINY) | hlo.compare("EQ", x, _INF)
+    return where(x > -1.0, where(same, x, result), bad)
 
 
-def log1p_of_fraction(x: Vector) -> Vector:
+def log1p_of_fraction(x: Tensor) -> Tensor:
     """log(1 + x) for x in [0, 1] or NaN.
 
     Without a comparison or a bit operation: XLA:CPU fuses nothing into a reduction that has values of another type.
     """
-    quotient = x.polynomial(_LOG1P_P) / x.polynomial(_LOG1P_Q)
+    quotient = polynomial(x, _LOG1P_P) / polynomial(x, _LOG1P_Q)
     return x - x * x * (0.5 - x * quotient)
 
 
-def lgamma(x: Vector, *, positive: bool) -> Vector:
+def lgamma(x: Tensor, *, positive: bool) -> Tensor:
     """log(abs(gamma(x))): inf at 0, -1, -2, ..., and at -inf.
 
     Args:
         x: the argument.
         positive: whether x is known to be NaN or not below 0.
     """
-    size = x if positive else x.abs()
+    size = x if positive else hlo.abs(x)
     small, large = size < 0.75, size >= 3.0
     # 0.75 .. 3 by an approximation that has the roots at 1 and 2 as factors; below, at x + 1; above, Stirling's series.
-    y = small.where(size + 1.0, size)
-    capped = size.minimum(1e30)
+    y = where(small, size + 1.0, size)
+    capped = hlo.minimum_(size, 1e30)
     square = capped * capped
-    numerator = large.where(square.polynomial(_STIRLING_P), y.polynomial(_LGAMMA_P))
-    denominator = large.where(capped * square.polynomial(_STIRLING_Q), y.polynomial(_LGAMMA_Q))
-    quotient = large.where(0.0, _LGAMMA_CONSTANT) + numerator / denominator
-    correction = large.where(1.0, (y - 1.0) * (y - 2.0)) * quotient
+    numerator = where(large, polynomial(square, _STIRLING_P), polynomial(y, _LGAMMA_P))
+    denominator = where(large, capped * polynomial(square, _STIRLING_Q), polynomial(y, _LGAMMA_Q))
+    quotient = where(large, 0.0, _LGAMMA_CONSTANT) + numerator / denominator
+    correction = where(large, 1.0, (y - 1.0) * (y - 2.0)) * quotient
 
     exponent, fraction = _log_parts(size)
     # log(size) - 1 without the rounding of log(size): near e, and for the Stirling case alone.
-    logarithm = _log_ends(size, _log_sum(exponent, fraction, large.where(1.0, 0.0)))
+    logarithm = _log_ends(size, _log_sum(exponent, fraction, where(large, 1.0, 0.0)))
     if positive:
-        rest = small.where(-logarithm, 0.0)
-        return large.where((size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
+        rest = where(small, -logarithm, 0.0)
+        return where(large, (size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
     negative = x < 0.0
-    rest = (small & (x >= 0.0)).where(-logarithm, 0.0)
-    result = large.where((size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
+    rest = where(small & (x >= 0.0), -logarithm, 0.0)
+    result = where(large, (size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
     # lgamma(-a) = -log(a sin(pi a)/pi) - lgamma(a) = -log(sin(pi a)/pi) - lgamma(1 + a)
-    sine = _sine(size).abs() * small.where(1.0, size)
-    reflected = (sine < _TINY).where(-_INF, _log_sum(*_log_parts(sine)))
-    result = negative.where(-result - reflected, result)
-    return size.is_equal(_INF).where(size, result)
+    sine = hlo.abs(_sine(size)) * where(small, 1.0, size)
+    reflected = where(sine < _TINY, -_INF, _log_sum(*_log_parts(sine)))
+    result = where(negative, -result - reflected, result)
+    return where(hlo.compare("EQ", size, _INF), size, result)
 
 
-def digamma(x: Vector, *, positive: bool) -> Vector:
+def digamma(x: Tensor, *, positive: bool) -> Tensor:
     """The derivative of lgamma: NaN at 0, -1, -2, ..., and at -inf, as `chlo.digamma`.
 
     Args:
         x: the argument.
         positive: whether x is known to be NaN or not below 0.
     """
-    size = x if positive else x.abs()
+    size = x if positive else hlo.abs(x)
     small, large = size < 0.75, size >= 3.0
-    y = small.where(size + 1.0, size)
-    capped = size.minimum(1e30)
-    numerator = large.where(-capped.polynomial(_DIGAMMA_TAIL_P), y.polynomial(_DIGAMMA_P))
-    denominator = large.where(capped * capped.polynomial(_DIGAMMA_TAIL_Q), y.polynomial(_DIGAMMA_Q))
+    y = where(small, size + 1.0, size)
+    capped = hlo.minimum_(size, 1e30)
+    numerator = where(large, -polynomial(capped, _DIGAMMA_TAIL_P), polynomial(y, _DIGAMMA_P))
+    denominator = where(large, capped * polynomial(capped, _DIGAMMA_TAIL_Q), polynomial(y, _DIGAMMA_Q))
     # The root is subtracted in two steps, which XLA would make one if it saw them.
-    distance = (y - _DIGAMMA_ROOT[0]).minimum(4.0) - _DIGAMMA_ROOT[1]
-    quotient = large.where(0.0, 1.0) + numerator / denominator
-    result = large.where(log(size, positive=True), 0.0) + large.where(1.0, distance) * quotient
+    distance = hlo.minimum_(y - _DIGAMMA_ROOT[0], 4.0) - _DIGAMMA_ROOT[1]
+    quotient = where(large, 0.0, 1.0) + numerator / denominator
+    result = where(large, log(size, positive=True), 0.0) + where(large, 1.0, distance) * quotient
     if positive:
-        result = result + small.where(-1.0, 0.0) / small.where(size, 1.0)
-        return size.is_equal(0.0).where(_NAN, result)
+        result = result + where(small, -1.0, 0.0) / where(small, size, 1.0)
+        return where(hlo.compare("EQ", size, 0.0), _NAN, result)
     # digamma(-a) = digamma(1 + a) + pi cot(pi a) = digamma(a) + 1/a + pi cot(pi a)
     negative = x < 0.0
-    offset = size - size.round()
+    offset = size - hlo.round_nearest_even(size)
     square = offset * offset
-    above, below = square.polynomial(_COTANGENT_P), offset * square.polynomial(_COTANGENT_Q)
-    numerator = negative.where(small.where(above, above * size + below), small.where(-1.0, 0.0))
-    denominator = negative.where(below * small.where(1.0, size), small.where(size, 1.0))
+    above, below = polynomial(square, _COTANGENT_P), offset * polynomial(square, _COTANGENT_Q)
+    numerator = where(negative, where(small, above, above * size + below), where(small, -1.0, 0.0))
+    denominator = where(negative, below * where(small, 1.0, size), where(small, size, 1.0))
     result = result + numerator / denominator
-    pole = denominator.is_equal(0.0)
-    return pole.where(_NAN, result)
+    pole = hlo.compare("EQ", denominator, 0.0)
+    return where(pole, _NAN, result)
 
 
-def trigamma(x: Vector, *, positive: bool) -> Vector:
+def trigamma(x: Tensor, *, positive: bool) -> Tensor:
     """The second derivative of lgamma: inf at 0, -1, -2, ...; NaN at -inf.
 
     Args:
@@ -310,64 +251,79 @@ def trigamma(x: Vector, *, positive: bool) -> Vector:
         positive: whether x is known to be NaN or not below 0.
     """
     # trigamma(x) = trigamma(1 + x) + 1/x^2 and trigamma(-a) = pi^2/sin(pi a)^2 - trigamma(1 + a)
-    size = x if positive else x.abs()
+    size = x if positive else hlo.abs(x)
     small = size < 1.0
     negative = None if positive else x < 0.0
     shifted = small if negative is None else small | negative
-    y = shifted.where(size + 1.0, size)
+    y = where(shifted, size + 1.0, size)
     # trigamma(y) without 1/y. Both are scaled, so that the denominator does not overflow.
-    capped, scale = y.minimum(2.0**54), 2.0**-440
-    numerator = capped.polynomial([number * scale for number in _TRIGAMMA_P])
-    denominator = y * capped.polynomial([number * scale for number in _TRIGAMMA_Q])
+    capped, scale = hlo.minimum_(y, 2.0**54), 2.0**-440
+    numerator = polynomial(capped, [number * scale for number in _TRIGAMMA_P])
+    denominator = y * polynomial(capped, [number * scale for number in _TRIGAMMA_Q])
     base = numerator / denominator
     # 1/y, with the pole at 0, which is 1/square or pi^2/sin(pi a)^2.
-    root = size if negative is None else negative.where(_sine(size), size)
-    square = shifted.where(root * root, 1.0)
-    signed = square if negative is None else negative.where(-square, square)
-    pole = shifted.where(y + signed, 1.0) / (y * square)
-    return (base if negative is None else negative.where(-base, base)) + pole
+    root = size if negative is None else where(negative, _sine(size), size)
+    square = where(shifted, root * root, 1.0)
+    signed = square if negative is None else where(negative, -square, square)
+    pole = where(shifted, y + signed, 1.0) / (y * square)
+    return (base if negative is None else where(negative, -base, base)) + pole
 
 
 # What formulas have in common.
 
 
-def _split(x: Vector) -> tuple[Vector, Vector, Vector]:
+def where(mask: Tensor, yes: Tensor | float, no: Tensor | float) -> Tensor:
+    """Where a mask is true, `yes`, elsewhere `no`."""
+    one, other = (x if isinstance(x, Tensor) else mask.builder.constant(x, FLOAT64) for x in (yes, no))
+    return hlo.select(mask, one, other)
+
+
+def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
+    """By Horner's scheme, the coefficient of the lowest power first."""
+    *rest, last = coefficients
+    result = x * last if last != 1.0 else x
+    for coefficient in reversed(rest[1:]):
+        result = (result + coefficient) * x
+    return result + rest[0] if rest[0] else result
+
+
+def _split(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """A positive normal number as 2^exponent mantissa, with a mantissa between sqrt(1/2) and sqrt(2).
 
     Returns:
         The exponent and the mantissa as float64, and the exponent as an int64 shifted to where float64 has it.
     """
-    bits = x.bits()
+    bits = hlo.bitcast_convert(x, INT64)
     biased = bits - (_SQRT_HALF - (_BIAS << 52))
     # Not `convert`, which only AVX-512 has as a vector instruction.
-    exponent = ((biased >> 52) | _TWO_52).from_bits() - (2.0**52 + _BIAS)
+    exponent = hlo.bitcast_convert(hlo.shift_right_logical(biased, 52) | _TWO_52, FLOAT64) - (2.0**52 + _BIAS)
     shift = (biased & ~_MANTISSA) - (_BIAS << 52)
-    return exponent, (bits - shift).from_bits(), shift
+    return exponent, hlo.bitcast_convert(bits - shift, FLOAT64), shift
 
 
-def _log_parts(x: Vector) -> tuple[Vector, Vector]:
+def _log_parts(x: Tensor) -> tuple[Tensor, Tensor]:
     exponent, mantissa, _ = _split(x)
     return exponent, mantissa - 1.0
 
 
-def _log_sum(exponent: Vector, fraction: Vector, less: Vector | None = None) -> Vector:
+def _log_sum(exponent: Tensor, fraction: Tensor, less: Tensor | None = None) -> Tensor:
     """exponent log(2) + log(1 + fraction) - less; `less` is a small whole number."""
     square = fraction * fraction
-    tail = fraction * square * (fraction.polynomial(_LOG_P) / fraction.polynomial(_LOG_Q))
+    tail = fraction * square * (polynomial(fraction, _LOG_P) / polynomial(fraction, _LOG_Q))
     whole = exponent * _LN2[0]
     whole = whole if less is None else whole - less
     return whole - ((square * 0.5 - (tail + exponent * _LN2[1])) - fraction)
 
 
-def _log_ends(x: Vector, result: Vector) -> Vector:
+def _log_ends(x: Tensor, result: Tensor) -> Tensor:
     """The logarithm with what it is for 0, infinity and NaN; x is not negative."""
-    return (x < _TINY).where(-_INF, (x < _INF).where(result, x))
+    return where(x < _TINY, -_INF, where(x < _INF, result, x))
 
 
-def _sine(size: Vector) -> Vector:
+def _sine(size: Tensor) -> Tensor:
     """sin(pi size)/pi but for its sign; exactly 0 at whole numbers."""
-    offset = size - size.round()
-    return offset * (offset * offset).polynomial(_SINE_P)
+    offset = size - hlo.round_nearest_even(size)
+    return offset * polynomial(offset * offset, _SINE_P)
 
 
 # ---- the pass --------------------------------------------------------------------------------------------------------
@@ -401,36 +357,31 @@ def run(module: ir.Module, report: Report, *, elements: int = ELEMENTS, inline: 
             found.append((operation, *_formula(operation, elements)))
         except Refused as refusal:
             report.refused(operation, str(refusal), name)
+    fixed = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false", module.context)}, module.context)
     symbols: dict[tuple[str, str], str] = {}
     for operation, formula_name, formula in found:
         report.applied(operation, operation.name.partition(".")[2])
         x = operation.operands[-1]
-        if len(found) > inline or len(set(users(operation.results[0]))) > 1:
-            key = (formula_name, str(x.type))
-            if key not in symbols:
-                symbols[key] = _function(module, formula_name, formula, x.type)
-            result = _call(operation, symbols[key])
-        else:
-            with ir.InsertionPoint(operation), operation.location:
-                result = formula(Vector(x)).value
-        operation.results[0].replace_all_uses_with(result)
+        key = (formula_name, str(x.type))
+        with ir.InsertionPoint(operation), operation.location:
+            if len(found) > inline or len(set(users(operation.results[0]))) > 1:
+                if key not in symbols:
+                    symbols[key] = adopt(module, _written(formula, x), f"cpu_math.{formula_name}")
+                results = call(symbols[key], [x.type], [x], **{"mhlo.frontend_attributes": fixed})
+            else:
+                written = _written(formula, x)
+                block = main_function(written).regions[0].blocks[0]
+                results, _ = clone_block(block, {block.arguments[0]: x})
+        operation.results[0].replace_all_uses_with(results[0])
         operation.erase()
 
 
-def _function(module: ir.Module, name: str, formula: Formula, kind: ir.Type) -> str:
-    """A private function for a formula on arrays of one type; returns its symbol."""
-    symbol = free_symbol(module, f"cpu_math.{name}")
-    with ir.InsertionPoint(module.body), ir.Location.unknown(module.context):
-        private = ir.StringAttr.get("private")
-        add_function(symbol, [kind], lambda x: [formula(Vector(x)).value], sym_visibility=private)
-    return symbol
-
-
-def _call(operation: ir.Operation, symbol: str) -> ir.Value:
-    with ir.InsertionPoint(operation), operation.location:
-        fixed = ir.DictAttr.get({"inlineable": ir.StringAttr.get("false")})
-        results = [operation.results[0].type]
-        return call(symbol, results, [operation.operands[-1]], **{"mhlo.frontend_attributes": fixed})[0]
+def _written(formula: Formula, x: ir.Value) -> ir.Module:
+    """A module whose main function is a formula, for arrays like one."""
+    builder = Builder(x.context, "formula")
+    with builder.function("main", [(static_shape(x), FLOAT64)]) as (argument,):
+        builder.finish([formula(argument)])
+    return builder.module
 
 
 def _formula(operation: ir.Operation, least: int) -> tuple[str, Formula]:
