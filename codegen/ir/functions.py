@@ -57,13 +57,14 @@ def call(
     return list(made.results)
 
 
-def call_function(wanted: str, operands: Sequence[ir.Value], body: Body) -> list[ir.Value]:
+def call_function(wanted: str, operands: Sequence[ir.Value], body: Body, **attributes: ir.Attribute) -> list[ir.Value]:
     """The results of a call, at the current place, of a private function that is added to the module.
 
     Args:
         wanted: the function's name; another is found where the module has it.
         operands: what it is called with.
         body: makes the function's results of its arguments.
+        attributes: of the call.
     """
     place = ir.InsertionPoint.current.block.owner.operation
     while place.parent is not None and place.name != "builtin.module":
@@ -74,7 +75,7 @@ def call_function(wanted: str, operands: Sequence[ir.Value], body: Body) -> list
         visibility = ir.StringAttr.get("private")
         made = add_function(symbol, [value.type for value in operands], body, sym_visibility=visibility)
     results = ir.FunctionType(ir.TypeAttr(made.attributes["function_type"]).value).results
-    return call(symbol, results, operands)
+    return call(symbol, results, operands, **attributes)
 
 
 def replace_by_call(operation: ir.Operation, symbol: str) -> None:

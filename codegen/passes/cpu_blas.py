@@ -60,18 +60,12 @@ def run(module: ir.Module, report: Report, *, products: bool = True) -> None:
 
 
 def _in_kernels(module: ir.Module) -> set[ir.Operation]:
-    """What XLA:CPU compiles into kernels of many ops, functions that these call included."""
-    functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    """What XLA:CPU compiles into kernels of many ops."""
     calls = [op for op in walk(module) if op.name == "func.call"]
-    found: set[ir.Operation] = set()
-    attributes = "mhlo.frontend_attributes"
-    left = [op for op in calls if attributes in op.attributes and _SMALL_CALL in str(op.attributes[attributes])]
-    while left:
-        callee = functions[ir.FlatSymbolRefAttr(left.pop().attributes["callee"]).value]
-        if callee not in found:
-            found |= {callee, *walk(callee)}
-            left += [op for op in calls if op in found]
-    return found
+    small = [op for op in calls if _SMALL_CALL in text_attribute(op, "mhlo.frontend_attributes")]
+    kernels = {ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in small}
+    functions = [op.operation for op in module.body.operations]
+    return {op for function in functions if symbol_of(function) in kernels for op in walk(function)}
 
 
 def _refusal(op: ir.Operation) -> str:

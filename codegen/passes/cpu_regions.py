@@ -28,15 +28,16 @@ import numpy as np
 from ..errors import PassError
 from ..ir import kinds
 from ..ir import ops as builders
+from ..ir.batching import captured
 from ..ir.bindings import ir, run_pipeline, stablehlo
 from ..ir.clone import clone, replace_operands
-from ..ir.functions import add_function, call, inline_calls
+from ..ir.functions import call_function, inline_calls
 from ..ir.tidy import erase_unused
 from ..ir.values import (
+    ancestors,
     call_target,
     dot_sides,
     elements_of,
-    free_symbol,
     is_static,
     main_function,
     owner,
@@ -81,7 +82,7 @@ def run(module: ir.Module, report: Report, *, ops: int = OPS) -> None:
         )
         return
     callees = callees_of(module)
-    _form_block(Former(module, ops, report, callees), main.regions[0].blocks[0])
+    _form_block(Former(ops, report, callees), main.regions[0].blocks[0])
     if report.rewritten:
         erase_unused(module, {symbol for symbol, callee in callees.items() if not callee.refusal})
 
@@ -95,7 +96,7 @@ def _form_block(former: Former, block: ir.Block) -> None:
         limit = former.limit * LOOP if op.name == "stablehlo.while" else former.limit
         why = refusal(op, former.callees) or (f"{size} ops are too many for one kernel" if size > limit else "")
         numbers[op] = len(items)
-        items.append(Item(op, list(reads_of(op)), why, size))
+        items.append(Item(op, list(dict.fromkeys([*op.operands, *captured(op)])), why, size))
     terminator = list(block.operations)[-1].operation
     for op in repeated([item.op for item in items if not item.refusal]):
         items[numbers[op]].refusal = REPEATED
@@ -131,7 +132,7 @@ def _free_for_regions(items: Sequence[Item], block: ir.Block) -> set[ir.Operatio
     found: set[ir.Operation] = set()
     inside = {item.op for item in items if not item.outside}
     for item in reversed(items):
-        users = (top_of(use.owner.operation, block) for value in item.op.results for use in value.uses)
+        users = (_top_of(use.owner.operation, block) for value in item.op.results for use in value.uses)
         if item.free and not item.refusal and all(user in inside or user in found for user in users):
             found.add(item.op)
     return found
@@ -167,18 +168,6 @@ class Item:
     def outside(self) -> bool:
         """Whether it is in no region."""
         return bool(self.refusal) or self.free
-
-
-def reads_of(op: ir.Operation) -> Iterator[ir.Value]:
-    """Values that an op, or an op inside, reads from outside."""
-    yield from dict.fromkeys(op.operands)
-    inside: set[ir.Value] = set()
-    for region in op.regions:
-        for block in region.blocks:
-            inside.update(block.arguments)
-            for operation in block.operations:
-                yield from (value for value in reads_of(operation.operation) if value not in inside)
-                inside.update(operation.results)
 
 
 def find_stages(items: Sequence[Item]) -> None:
@@ -260,7 +249,6 @@ def _crossing(items: Sequence[Item]) -> list[int]:
 class Former:
     """What forming regions in one block after the other needs."""
 
-    module: ir.Module
     limit: int
     report: Report
     callees: Mapping[str, Callee]
@@ -302,7 +290,7 @@ def outline(
             need(value)
     outlined |= own
     uses = {
-        value: [use for use in value.uses if top_of(use.owner.operation, block) not in outlined]
+        value: [use for use in value.uses if _top_of(use.owner.operation, block) not in outlined]
         for item in group
         for value in item.op.results
     }
@@ -310,7 +298,6 @@ def outline(
     if not outputs:
         return
     former.count += 1
-    symbol = free_symbol(former.module, f"region_{former.count}")
 
     def body(*arguments: ir.Value) -> list[ir.Value]:
         known = dict(zip(inputs, arguments, strict=True))
@@ -320,14 +307,10 @@ def outline(
             known.update(zip(op.results, copy.results, strict=True))
         return [*(known[value] for value in outputs), *([_witness(arguments)] if inputs else [])]
 
-    with group[0].op.location:
-        with ir.InsertionPoint(former.module.body):
-            private = ir.StringAttr.get("private")
-            function = add_function(symbol, [value.type for value in inputs], body, sym_visibility=private)
-        types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
-        with ir.InsertionPoint(following):
-            operands, small = _kept_from_folding(list(inputs)), ir.Attribute.parse(SMALL_CALL)
-            results = call(symbol, types, operands, **{"mhlo.frontend_attributes": small})
+    symbol = f"region_{former.count}"
+    with group[0].op.location, ir.InsertionPoint(following):
+        small = {"mhlo.frontend_attributes": ir.Attribute.parse(SMALL_CALL)}
+        results = call_function(symbol, _kept_from_folding(list(inputs)), body, **small)
     for old, new in zip(outputs, results, strict=False):
         for use in uses[old]:
             use.owner.operation.operands[use.operand_number] = new
@@ -365,13 +348,9 @@ def _witness(arguments: Sequence[ir.Value]) -> ir.Value:
     return builders.concatenate(parts, 0)
 
 
-def top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:
+def _top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:
     """The op of a block that an op is, or lies in."""
-    while op.block != block:
-        parent = op.parent
-        assert parent is not None, "an op outside of the block"
-        op = parent.operation
-    return op
+    return next(each for each in (op, *ancestors(op)) if each.block == block)
 
 
 # ---- what an op costs inside of a kernel, and whether XLA:CPU compiles it there; measured, see docs/cpu.md -----------
@@ -593,8 +572,7 @@ def _is_given(value: ir.Value) -> bool:
 
 def weight(op: ir.Operation, callees: Mapping[str, Callee]) -> int:
     """How many ops XLA compiles for one, what it holds included; 0 for what costs nothing."""
-    if op.name == "func.call":
-        return callees[_callee(op)].weight
-    own = 0 if op.name in FREE or op.name.endswith(".return") else _WEIGHTS.get(op.name, 1)
-    blocks = [block for region in op.regions for block in region.blocks]
-    return own + sum(weight(inner.operation, callees) for block in blocks for inner in block)
+    nothing = op.name in FREE or op.name.endswith(".return")
+    own = callees[_callee(op)].weight if op.name == "func.call" else _WEIGHTS.get(op.name, 1)
+    inner = [operation.operation for region in op.regions for block in region.blocks for operation in block]
+    return (0 if nothing else own) + sum(weight(each, callees) for each in inner)
