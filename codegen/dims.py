@@ -38,6 +38,9 @@ from .dims_terms import (
 )
 
 __all__ = [
+    "ARITHMETIC",
+    "COMPARE",
+    "LOGICAL",
     "NAME",
     "RESERVED",
     "Dim",
@@ -53,6 +56,7 @@ __all__ = [
     "roots",
     "substitute",
     "symbol",
+    "truth",
 ]
 
 T = TypeVar("T")
@@ -202,6 +206,61 @@ def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
 
     result: Dim = _fold(dim, leaf, int, _FUNCTIONS)
     return result
+
+
+# ---- StableHLO's ops on dimensions, by their full names; comparisons by their directions -----------------------------
+
+
+def truth(dim: Dim) -> Dim:
+    """Whether it is not 0, as 1 or 0."""
+    return minimum(maximum(dim, -dim), 1)
+
+
+def _less(a: Dim, b: Dim) -> Dim:
+    return minimum(maximum(b - a, 0), 1)
+
+
+COMPARE: dict[str, Callable[[Dim, Dim], Dim]] = {
+    "LT": _less,
+    "GT": lambda a, b: _less(b, a),
+    "LE": lambda a, b: 1 - _less(b, a),
+    "GE": lambda a, b: 1 - _less(a, b),
+    "EQ": lambda a, b: 1 - truth(a - b),
+    "NE": lambda a, b: truth(a - b),
+}
+SizeRule = Callable[..., "Dim | None"]  # of what tells the bounds of a size, and of each operand's size
+
+
+def _truncating(divide: Callable[[Dim, Dim], Dim]) -> SizeRule:
+    """Division that rounds to zero is the one that rounds down where neither side is negative."""
+
+    def apply(interval: Callable[[Dim], tuple[int | None, int | None]], a: Dim, b: Dim) -> Dim | None:
+        low, least = interval(a)[0], interval(b)[0]
+        known = low is not None and low >= 0 and least is not None and least > 0
+        return divide(a, b) if known else None
+
+    return apply
+
+
+# What an op makes of integers that are known as sizes; of truth values (0 and 1) for the logical ones.
+LOGICAL: dict[str, SizeRule] = {
+    "stablehlo.and": lambda _, a, b: minimum(a, b),
+    "stablehlo.or": lambda _, a, b: maximum(a, b),
+    "stablehlo.xor": lambda _, a, b: truth(a - b),
+    "stablehlo.not": lambda _, a: 1 - a,
+}
+ARITHMETIC: dict[str, SizeRule] = {
+    "stablehlo.add": lambda _, a, b: a + b,
+    "stablehlo.subtract": lambda _, a, b: a - b,
+    "stablehlo.multiply": lambda _, a, b: a * b,
+    "stablehlo.minimum": lambda _, a, b: minimum(a, b),
+    "stablehlo.maximum": lambda _, a, b: maximum(a, b),
+    "stablehlo.divide": _truncating(lambda a, b: a // b),
+    "stablehlo.remainder": _truncating(lambda a, b: a % b),
+    "stablehlo.negate": lambda _, a: -a,
+    "stablehlo.abs": lambda _, a: maximum(a, -a),
+    "stablehlo.sign": lambda _, a: maximum(minimum(a, 1), -1),
+}
 
 
 # ---- dimensions as text: the grammar that `str` of a dimension writes ----------------------------------------------

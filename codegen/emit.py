@@ -101,7 +101,7 @@ def _declare_roots(builder: Builder, arguments: Sequence[Argument], handles: Seq
             names = tuple(fresh(base if scalar else f"{base}_{i}", taken) for i in range(count))
             argument = replace(argument, values=names)
             symbols = tuple(dimension.symbol(name, signed=argument.dtype.kind == "i") for name in names)
-            handle.sizes = symbols[0] if scalar else symbols
+            handle.sizes = symbols
         named.append(argument)
     for root in signatures.find_roots(named):
         builder.add_root(SizeSource(root.name, handles[root.argument], root.axis, root.element))

@@ -12,7 +12,7 @@ that has it as its live size, which every call's arguments fulfil. A module with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -56,17 +56,13 @@ class LiveSizes:
         arguments = function.regions[0].blocks[0].arguments
         return LiveSizes({name: arguments[place] for name, place in places.items()}, intervals)
 
-    def least(self, dim: Dim) -> int | None:
-        """A lower bound."""
-        return dim if isinstance(dim, int) else dimension.bounds(dim, self.intervals)[0]
-
-    def greatest(self, dim: Dim) -> int | None:
-        """An upper bound."""
-        return dim if isinstance(dim, int) else dimension.bounds(dim, self.intervals)[1]
+    def interval(self, dim: Dim) -> tuple[int | None, int | None]:
+        """The least and the greatest value."""
+        return (dim, dim) if isinstance(dim, int) else dimension.bounds(dim, self.intervals)
 
     def at_most(self, a: Dim, b: Dim) -> bool:
         """Whether `a <= b` at every call."""
-        rest = self.least(b - a)
+        rest = self.interval(b - a)[0]
         return rest is not None and rest >= 0
 
     def dim(self, value: ir.Value) -> Dim | None:
@@ -103,7 +99,7 @@ class LiveSizes:
             const=lambda number: ops.integer(number, wide),
             add=stablehlo.add,
             mul=stablehlo.multiply,
-            floordiv=stablehlo.divide,  # of what is not negative: `_combined`
+            floordiv=stablehlo.divide,  # of what is not negative: `ARITHMETIC`
             mod=stablehlo.remainder,
             minimum=stablehlo.minimum,
             maximum=stablehlo.maximum,
@@ -145,27 +141,12 @@ class LiveSizes:
         return self._combined(op.name, known) if len(known) == len(sources) else None
 
     def _combined(self, name: str, known: list[Dim]) -> Dim | None:
-        if name in _MOVING:
-            return known[0]
-        if name in _ARITHMETIC:
-            return _ARITHMETIC[name](known)
-        a, b = known
-        least, divisor = self.least(a), self.least(b)
-        if least is None or least < 0 or divisor is None or divisor < 1:
-            return None  # StableHLO rounds to zero: the same as rounding down only where nothing is negative
-        return a // b if name == "stablehlo.divide" else a % b
+        return known[0] if name in _MOVING else _ARITHMETIC[name](self.interval, *known)
 
 
-_ARITHMETIC: Mapping[str, Callable[[list[Dim]], Dim]] = {
-    "stablehlo.negate": lambda known: -known[0],
-    "stablehlo.add": lambda known: known[0] + known[1],
-    "stablehlo.subtract": lambda known: known[0] - known[1],
-    "stablehlo.multiply": lambda known: known[0] * known[1],
-    "stablehlo.minimum": lambda known: dimension.minimum(*known),
-    "stablehlo.maximum": lambda known: dimension.maximum(*known),
-    "stablehlo.clamp": lambda known: dimension.minimum(dimension.maximum(*known[:2]), known[2]),
+_ARITHMETIC: Mapping[str, dimension.SizeRule] = dimension.ARITHMETIC | {
+    "stablehlo.clamp": lambda _, low, x, high: dimension.minimum(dimension.maximum(low, x), high)
 }
-_DIVISIONS = frozenset({"stablehlo.divide", "stablehlo.remainder"})
 _MOVING = frozenset(f"stablehlo.{name}" for name in ("convert", "reshape", "slice", "concatenate", "broadcast_in_dim"))
 
 
@@ -185,7 +166,7 @@ def elements_of(op: ir.Operation, place: int) -> list[Element] | None:
             if place < size:
                 return [(operand, place)]
             place -= size
-    if op.name not in _ARITHMETIC and op.name not in _DIVISIONS and op.name not in _MOVING:
+    if op.name not in _ARITHMETIC and op.name not in _MOVING:
         return None
     return [(operand, place if _length(operand) != 1 else 0) for operand in operands]
 

@@ -165,7 +165,7 @@ class Loop:
         condition, body = op.regions[0].blocks[0], op.regions[1].blocks[0]
         loop = Loop(op, condition, body, 0, 0, 0, invariants(op), sizes or LiveSizes.of(op))
         loop.counter, loop.trip_count = _count_steps(op, loop.sizes)
-        most = loop.sizes.greatest(loop.trip_count)
+        most = loop.sizes.interval(loop.trip_count)[1]
         loop.most = needed(most, "the number of its steps is not known: it has no upper bound")
         return loop
 

@@ -11,9 +11,9 @@ Decisions to know before changing anything here:
 * **Sizes and constants live in the prologue.** They depend on nothing but arguments, so they are placed at the top of
   the function, before an anchor, and serve every region below. A size that depends on data (see `data_sizes`) is
   computed at a place of its own, right behind the op that gives the size; with several such roots, behind the latest.
-* **Integer scalars know their value as a dimension.** `Tensor.sizes` holds what is known of an integer scalar (or a
-  short vector) as dimension expressions; such a tensor has no SSA value until something asks for it, so that shape
-  arithmetic in a graph leaves no dead code behind.
+* **Integers know their values as dimensions.** `Tensor.sizes` holds what is known of an integer scalar, or of the
+  elements of a short vector, as dimension expressions; such a tensor has no SSA value until something asks for it, so
+  that shape arithmetic in a graph leaves no dead code behind.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Tensor:
         builder: where the value lives.
         dims: one dimension per axis: an int, or a `SymbolicDim`.
         dtype: numpy dtype of the elements.
-        sizes: for an integer or boolean scalar its value as a dimension (booleans as 0 and 1), for a vector of known
-            length a tuple of them, None where nothing is known.
+        sizes: the elements of an integer or boolean scalar, or of a vector of known length, as dimensions (booleans as
+            0 and 1); None where nothing is known.
         literal: the value as a numpy array, when it is known on the host.
         uid: equal for handles on the same SSA value.
     """
@@ -100,6 +100,11 @@ class Tensor:
             self._value = source.value
             self.uid = source.uid
         return self._value
+
+    @property
+    def dim(self) -> Dim | None:
+        """The dimension that a scalar is known to be; None for a vector, and where nothing is known."""
+        return None if self.sizes is None or self.dims else self.sizes[0]
 
     @property
     def ndim(self) -> int:
@@ -318,18 +323,15 @@ class Builder(Places):
         """A constant from a Python or numpy value; emitted when first used, once for equal contents."""
         array = np.asarray(value, dtype)
         sizes: Sizes = None
-        if array.dtype.kind in "iub":
-            if array.ndim == 0:
-                sizes = int(array)
-            elif array.ndim == 1 and array.size <= 16:
-                sizes = tuple(int(x) for x in array)
+        if array.dtype.kind in "iub" and array.ndim < 2 and array.size <= 16:
+            sizes = tuple(map(int, array.ravel().tolist()))
         return Tensor(self, None, array.shape, array.dtype, sizes=sizes, literal=array)
 
     def size(self, dim: Dim, dtype: DType = INT64) -> Tensor:
         """A dimension as a scalar of the program (int64 unless said otherwise); emitted when first used."""
         if type(dim) is int:
             return self.constant(dim, dtype)
-        return Tensor(self, None, (), dtype, sizes=dim)
+        return Tensor(self, None, (), dtype, sizes=(dim,))
 
     def size_vector(self, dims: Sequence[Dim], dtype: DType = INT64) -> Tensor:
         """Dimensions as a vector, shape `(len(dims),)`; what dynamic ops take as their shape operand."""
@@ -337,6 +339,10 @@ class Builder(Places):
         if all(type(dim) is int for dim in dims):
             return self.constant(np.array(dims, dtype))
         return Tensor(self, None, (len(dims),), dtype, sizes=tuple(dims))
+
+    def of_sizes(self, sizes: Sequence[Dim], dims: Dims, dtype: DType) -> Tensor:
+        """An integer scalar, or a vector, of these sizes; emitted when first used."""
+        return self.size_vector(sizes, dtype) if dims else self.size(sizes[0], dtype)
 
     def interval(self, dim: Dim) -> tuple[int | None, int | None]:
         """The least and the greatest value of a dimension, as far as is known here."""
@@ -349,13 +355,21 @@ class Builder(Places):
         leave int64; arithmetic on an argument's value may, and so may narrower types: there the value must come from
         the ops that the graph asks for.
         """
-        dims = sizes if isinstance(sizes, tuple) else (sizes,)
-        return all(
-            type(dim) is int
-            or (dtype in (INT64, BOOL) and all(not self.roots[name].is_value for name in dimension.roots(dim)))
-            for dim in dims
-            if dim is not None
-        )
+        for dim in sizes or ():
+            if type(dim) is not int and (
+                dtype not in (INT64, BOOL) or any(self.roots[name].is_value for name in dimension.roots(dim))
+            ):
+                return False
+        return True
+
+    def known_as(self, sizes: tuple[Dim, ...], dims: Dims, dtype: DType, compute: Callable[[], Tensor]) -> Tensor:
+        """An integer scalar or vector that is known as sizes: made of them where they are its value, else computed.
+
+        Vectors of booleans are computed in any case: to make them of scalars takes longer.
+        """
+        if not self.exact(sizes, dtype) or (dims and dtype == BOOL):
+            return self.knowing(compute(), sizes)
+        return self.of_sizes(sizes, dims, dtype)
 
     def knowing(self, tensor: Tensor, sizes: Sizes) -> Tensor:
         """Says what is known of a computed integer scalar or vector as sizes.
@@ -365,8 +379,8 @@ class Builder(Places):
         if tensor._value is not None and tensor.sizes is None:
             tensor.sizes = sizes
             self._frame.spare.append(tensor)
-            if isinstance(sizes, SymbolicDim) and not isinstance(tensor.value.owner, ir.Block):
-                tensor.value.owner.attributes[VALUE] = ir.StringAttr.get(str(sizes), self.context)
+            if isinstance(tensor.dim, SymbolicDim) and not isinstance(tensor.value.owner, ir.Block):
+                tensor.value.owner.attributes[VALUE] = ir.StringAttr.get(str(tensor.dim), self.context)
         return tensor
 
     def spare(self, tensor: Tensor) -> None:
@@ -380,9 +394,8 @@ class Builder(Places):
             return self.emit_constant(tensor.literal)
         sizes = tensor.sizes
         assert sizes is not None, "a handle without a value is a constant or a size"
-        dims = sizes if isinstance(sizes, tuple) else (sizes,)
-        with self.at_sizes({name for dim in dims for name in dimension.roots(dim)}):
-            if isinstance(sizes, tuple):
+        with self.at_sizes({name for dim in sizes for name in dimension.roots(dim)}):
+            if tensor.dims:
                 parts = [
                     self.emit_constant(np.array([dim], tensor.dtype))
                     if type(dim) is int
@@ -393,7 +406,7 @@ class Builder(Places):
                     return parts[0]
                 axis = (("dimension", "0 : i64"),)
                 return self.op("stablehlo.concatenate", parts, (len(parts),), tensor.dtype, axis)
-            scalar = emit_size(self, sizes)
+            scalar = emit_size(self, sizes[0])
             if tensor.dtype == INT64:
                 return scalar
             if tensor.dtype == BOOL:
@@ -444,20 +457,19 @@ class Builder(Places):
         Raises:
             DataDependentSizeError: when its value is computed from data.
         """
-        sizes = tensor.sizes
-        if sizes is None or isinstance(sizes, tuple):
+        if tensor.dim is None:
             raise DataDependentSizeError(
                 f"{what} is computed from data{self._at()}; a size must follow from input sizes and integer scalar "
                 "inputs. Pass it as an integer scalar input of its own, or use a mask of full length instead."
             )
-        return self.constraints.canonical(sizes)
+        return self.constraints.canonical(tensor.dim)
 
     def dims_of(self, tensor: Tensor, what: str) -> Dims:
         """The dimensions that an integer vector stands for (see `dim_of`)."""
         literal = tensor.literal
         if tensor.sizes is None and literal is not None and literal.ndim == 1 and literal.dtype.kind in "iu":
             return tuple(map(int, literal))  # of any length; longer ones are not kept as sizes
-        if not isinstance(tensor.sizes, tuple):
+        if tensor.sizes is None or not tensor.dims:
             raise DataDependentSizeError(
                 f"{what} is computed from data{self._at()}; sizes must follow from input sizes and integer inputs. "
                 "Pass them as integer scalar inputs of their own."

@@ -85,16 +85,16 @@ def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
     counts = builder.local_counts if builder.is_local(dim) else builder.counts
     counts[root] = bound
     if not builder.in_region:
-        count.sizes = dim
+        count.sizes = (dim,)
     return dim
 
 
 def known_size(count: Tensor) -> Dim | None:
     """The dimension that a scalar is known to be, without a further size from data; None where there is none."""
-    builder, sizes = count.builder, count.sizes
-    if sizes is None or isinstance(sizes, tuple) or not builder.exact(sizes, count.dtype):
+    builder = count.builder
+    if count.dim is None or not builder.exact(count.sizes, count.dtype):
         return None
-    return builder.constraints.canonical(sizes)
+    return builder.constraints.canonical(count.dim)
 
 
 def count_true(mask: Tensor) -> Tensor:

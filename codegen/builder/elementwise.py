@@ -7,15 +7,16 @@ Arithmetic on integer scalars whose value is known as a dimension stays a dimens
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dims import Dim, bounds, maximum, minimum
+from .. import dims as dimension
+from ..dims import Dim
 from ..ir.bindings import ir
 from ..ir.evaluate import ELEMENTWISE
-from .core import Builder, Tensor
+from .core import Tensor
 from .shape import broadcast_in_dim, reshape
 from .types import BOOL, Attributes, DType
 
@@ -43,55 +44,6 @@ Binary = Callable[[Operand, Operand], Tensor]
 # ---- sizes: what is known of integer scalars ------------------------------------------------------------------
 
 
-def _truth(dim: Dim) -> Dim:
-    return minimum(maximum(dim, -dim), 1)
-
-
-def _less(a: Dim, b: Dim) -> Dim:
-    return minimum(maximum(b - a, 0), 1)
-
-
-_COMPARE: dict[str, Callable[[Dim, Dim], Dim]] = {
-    "LT": _less,
-    "GT": lambda a, b: _less(b, a),
-    "LE": lambda a, b: 1 - _less(b, a),
-    "GE": lambda a, b: 1 - _less(a, b),
-    "EQ": lambda a, b: 1 - _truth(a - b),
-    "NE": lambda a, b: _truth(a - b),
-}
-_Size = Callable[..., "Dim | None"]  # of the builder, and of each operand's size
-
-
-def _truncating(divide: Callable[[Dim, Dim], Dim]) -> _Size:
-    """Division that rounds to zero is the one that rounds down where neither side is negative."""
-
-    def apply(builder: Builder, a: Dim, b: Dim) -> Dim | None:
-        low, least = builder.interval(a)[0], builder.interval(b)[0]
-        known = low is not None and low >= 0 and least is not None and least > 0
-        return divide(a, b) if known else None
-
-    return apply
-
-
-# What an op makes of integers that are known as sizes; of truth values (0 and 1) for the logical ones.
-_LOGICAL: dict[str, _Size] = {
-    "stablehlo.and": lambda _, a, b: minimum(a, b),
-    "stablehlo.or": lambda _, a, b: maximum(a, b),
-    "stablehlo.xor": lambda _, a, b: _truth(a - b),
-    "stablehlo.not": lambda _, a: 1 - a,
-}
-_ARITHMETIC: dict[str, _Size] = {
-    "stablehlo.add": lambda _, a, b: a + b,
-    "stablehlo.subtract": lambda _, a, b: a - b,
-    "stablehlo.multiply": lambda _, a, b: a * b,
-    "stablehlo.minimum": lambda _, a, b: minimum(a, b),
-    "stablehlo.maximum": lambda _, a, b: maximum(a, b),
-    "stablehlo.divide": _truncating(lambda a, b: a // b),
-    "stablehlo.remainder": _truncating(lambda a, b: a % b),
-    "stablehlo.negate": lambda _, a: -a,
-    "stablehlo.abs": lambda _, a: maximum(a, -a),
-    "stablehlo.sign": lambda _, a: maximum(minimum(a, 1), -1),
-}
 # Of small constants of these kinds, which may be sizes later, NumPy's result, which wraps around as the op's.
 _FOLDED = {"stablehlo.not": "b"} | {
     f"stablehlo.{name}": "iu" for name in ("add", "subtract", "multiply", "minimum", "maximum")
@@ -103,34 +55,17 @@ def wide_integer(dtype: DType) -> bool:
     return dtype.kind in "iu" and dtype.itemsize >= 4
 
 
-def _fits(dim: Dim, dtype: DType) -> bool:
-    """Whether the dimension is the value that an integer of the dtype has: an unsigned one is never negative."""
-    if dtype.kind != "u" or type(dim) is int:
-        return True
-    low = bounds(dim)[0]
-    return low is not None and low >= 0
+def _fit(sizes: Sequence[Dim], dtype: DType) -> bool:
+    """Whether dimensions are the values that integers of the dtype have: unsigned ones are never negative."""
+    return dtype.kind != "u" or all(
+        type(dim) is int or ((low := dimension.bounds(dim)[0]) is not None and low >= 0) for dim in sizes
+    )
 
 
-def _small(tensor: Tensor) -> bool:
-    return tensor.literal is not None and tensor.literal.size <= 64
-
-
-def _known(tensor: Tensor) -> Dim | None:
-    sizes = tensor.sizes
-    return None if sizes is None or isinstance(sizes, tuple) else sizes
-
-
-def _known_result(tensor: Tensor, dim: Dim, dtype: DType, compute: Callable[[], Tensor]) -> Tensor:
-    """An integer scalar that is known as a size: the size itself where that is its value, else the computed one."""
-    if tensor.builder.exact(dim, dtype):
-        return _fold(tensor, dim, dtype)
-    return tensor.builder.knowing(compute(), dim)
-
-
-def _fold(tensor: Tensor, dim: Dim, dtype: DType) -> Tensor:
-    if type(dim) is int:
-        return tensor.builder.constant(np.array(_wrapped(dim, dtype), dtype))
-    return tensor.builder.size(dim, dtype)
+def _rows(operands: list[Tensor]) -> list[tuple[Dim, ...]]:
+    """The elements of integers that are known as sizes, those at one place together; [] where one is not known."""
+    columns = [x.sizes for x in operands]
+    return [] if None in columns else [*zip(*columns, strict=True)]
 
 
 def _wrapped(dim: Dim, dtype: DType) -> Dim:
@@ -185,26 +120,23 @@ def unify(*operands: Operand) -> list[Tensor]:
 
 
 def _op(name: str, result: Callable[[DType], DType]) -> Callable[..., Tensor]:
-    sizes, kinds = _LOGICAL.get(name), _FOLDED.get(name, "")
-    rule = sizes or _ARITHMETIC.get(name)
+    sizes, kinds = dimension.LOGICAL.get(name), _FOLDED.get(name, "")
+    rule = sizes or dimension.ARITHMETIC.get(name)
 
     def apply(*operands: Operand) -> Tensor:
         handles = align(*operands)
         x, builder = handles[0], handles[0].builder
         if any(other.dtype is not x.dtype and other.dtype != x.dtype for other in handles[1:]):
             raise TypeError(f"{name} of {' and '.join(str(handle.dtype) for handle in handles)}")
-        if kinds and x.dtype.kind in kinds and all(map(_small, handles)):
+        if kinds and x.dtype.kind in kinds and all(y.literal is not None and y.literal.size <= 64 for y in handles):
             with np.errstate(over="ignore"):
                 return builder.constant(ELEMENTWISE[name](*[handle.literal for handle in handles]).astype(x.dtype))
         if rule is not None and (x.dtype == BOOL if sizes is not None else wide_integer(x.dtype)):
-            known = [_known(handle) for handle in handles]
-            value = None if None in known else rule(builder, *known)
-            if value is not None and _fits(value, x.dtype):
-                return _known_result(x, value, x.dtype, lambda: builder.op(name, handles, (), x.dtype))
-            if sizes is None and len(handles) == 1 and isinstance(x.sizes, tuple) and builder.exact(x.sizes, x.dtype):
-                values = [value for size in x.sizes if (value := rule(builder, size)) is not None]
-                if len(values) == len(x.sizes) and all(_fits(value, x.dtype) for value in values):
-                    return builder.size_vector([_wrapped(value, x.dtype) for value in values], x.dtype)
+            rows = _rows(handles)
+            values = [value for row in rows if (value := rule(builder.interval, *row)) is not None]
+            if 0 < len(values) == len(rows) and _fit(values, x.dtype):
+                known = tuple([_wrapped(value, x.dtype) for value in values])
+                return builder.known_as(known, x.dims, x.dtype, lambda: builder.op(name, handles, x.dims, x.dtype))
         return builder.op(name, handles, result_dims(handles), result(x.dtype))
 
     apply.__name__ = name.partition(".")[2]
@@ -319,18 +251,11 @@ def compare(direction: str, lhs: Operand, rhs: Operand, compare_type: str | None
     def computed() -> Tensor:
         return x.builder.op("stablehlo.compare", [x, y], result_dims([x, y]), BOOL, attributes)
 
-    a, b = _known(x), _known(y)
-    if a is not None and b is not None:
-        # The operands may have wrapped around; then what is known of them as sizes compares otherwise.
-        if x.builder.exact(a, x.dtype) and x.builder.exact(b, y.dtype):
-            return _fold(x, _COMPARE[direction](a, b), BOOL)
-        return x.builder.knowing(computed(), _COMPARE[direction](a, b))
-    found = computed()
-    if isinstance(x.sizes, tuple) and isinstance(y.sizes, tuple) and len(x.sizes) == len(y.sizes):
-        pairs = zip(x.sizes, y.sizes, strict=True)
-        known = tuple(None if a is None or b is None else _COMPARE[direction](a, b) for a, b in pairs)
-        return x.builder.knowing(found, known)
-    return found
+    known = tuple([dimension.COMPARE[direction](a, b) for a, b in _rows([x, y])])
+    # The operands may have wrapped around; then what is known of them as sizes compares otherwise.
+    if known and x.builder.exact(x.sizes, x.dtype) and x.builder.exact(y.sizes, y.dtype):
+        return x.builder.known_as(known, x.dims, BOOL, computed)
+    return x.builder.knowing(computed(), known) if known else computed()
 
 
 def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
@@ -343,7 +268,7 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
         handles = [x, y]
     else:
         pred, x, y = handles = align(pred, on_true, on_false)
-    c, a, b = _known(pred), _known(x), _known(y)
+    c, a, b = pred.dim, x.dim, y.dim
 
     def computed() -> Tensor:
         return x.builder.op("stablehlo.select", [pred, x, y], result_dims(handles), x.dtype)
@@ -352,7 +277,7 @@ def select(pred: Tensor, on_true: Operand, on_false: Operand) -> Tensor:
         low, high = x.builder.interval(c)
         if low == high:  # decided by what is known of the sizes
             c = low or 0
-        return _known_result(x, b + (a - b) * c, x.dtype, computed)
+        return x.builder.known_as((b + (a - b) * c,), (), x.dtype, computed)
     return computed()
 
 
@@ -381,13 +306,13 @@ def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
         with np.errstate(all="ignore"):
             literal = x.literal.astype(target)
         return x.builder.constant(literal)
-    sizes = x.sizes if x.literal is None and x.builder.exact(x.sizes, x.dtype) else None
-    if sizes is not None and (wide_integer(target) or target == BOOL):
-        if isinstance(sizes, tuple):
-            if target != BOOL and all(_fits(dim, target) for dim in sizes):
-                return x.builder.size_vector(sizes, target)
-        elif _fits(sizes, target):
-            return _fold(x, sizes if target != BOOL else _truth(sizes), target)
+    sizes = x.sizes
+    fits = sizes is not None and _fit(sizes, target)
+    if fits and x.literal is None and x.builder.exact(sizes, x.dtype):
+        if wide_integer(target):
+            return x.builder.of_sizes([_wrapped(dim, target) for dim in sizes], x.dims, target)  # type: ignore[union-attr]
+        if target == BOOL and not x.dims:
+            return x.builder.size(dimension.truth(sizes[0]), target)  # type: ignore[index]
     if target == BOOL:
         zero = x.builder.constant(np.zeros((), x.dtype))
         return compare("NE", x, zero)
@@ -398,10 +323,8 @@ def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
         number = convert(convert(x, np.int8), target)
         return once(number) if target.kind == "f" and decided_by_rounding(x) else number
     result = x.builder.op("stablehlo.convert", [x], x.dims, target)
-    if x.sizes is not None and target.kind in "iu" and (x.dtype.itemsize <= target.itemsize or wide_integer(target)):
-        known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
-        if all(_fits(dim, target) for dim in known):
-            x.builder.knowing(result, x.sizes)
+    if fits and target.kind in "iu" and (x.dtype.itemsize <= target.itemsize or wide_integer(target)):
+        x.builder.knowing(result, sizes)
     return result
 
 

@@ -231,11 +231,11 @@ def dynamic_update_slice(x: Tensor, update: Tensor, starts: Sequence[Tensor]) ->
     """`x` with `update` written at runtime starts (integer scalars of one dtype); starts are clamped."""
     result = x.builder.op("stablehlo.dynamic_update_slice", [x, update, *starts], x.dims, x.dtype)
     axes = [axis for axis, (a, b) in enumerate(zip(x.dims, update.dims, strict=True)) if a is not b and a != b]
-    known = [start.sizes for start in starts]
+    known = [start.dim for start in starts]
     if len(axes) == 1 and all(known[axis] == 0 for axis in range(x.ndim) if axis not in axes):
         (axis,) = axes
         first = known[axis]
-        if first is not None and not isinstance(first, tuple):
+        if first is not None:
             rest = x.dims[axis] - first - update.dims[axis]
             if all(least is not None and least >= 0 for least in (bounds(first)[0], bounds(rest)[0])):
                 parts = (  # the place is not clamped

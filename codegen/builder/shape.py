@@ -114,22 +114,14 @@ def reshape(x: Tensor, dims: Dims) -> Tensor:
     builder.equate(product(dims), product(x.dims), "reshape")
     if x.literal is not None and x._value is None and all_static(dims) and x.literal.size <= 64:
         return builder.constant(x.literal.reshape(dims))
-    if x.sizes is not None:
-        known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
-        if dims == ():
-            literal = None if x.literal is None else x.literal.reshape(())
-            if literal is not None:
-                return builder.constant(literal)
-            if x._value is None:
-                return builder.size(known[0], x.dtype)
-        elif len(dims) == 1 and x.literal is not None:
-            return builder.constant(x.literal.reshape(-1))
-        elif len(dims) == 1 and x._value is None:
-            return builder.size_vector(known, x.dtype)
+    known = x.sizes if len(dims) < 2 else None
+    if known is not None and x.literal is not None:
+        return builder.constant(x.literal.reshape(-1 if dims else ()))
+    if known is not None and x._value is None:
+        return builder.of_sizes(known, dims, x.dtype)
     result = shaped(builder, "reshape", [x], dims, x.dtype)
-    if x.sizes is not None and len(dims) < 2 and result.sizes is None:
-        known = x.sizes if isinstance(x.sizes, tuple) else (x.sizes,)
-        builder.knowing(result, known if dims else known[0])
+    if known is not None:
+        builder.knowing(result, known)
     kept = _kept_axes(x.dims, dims)
     if kept is not None:
         builder.note_made(Expansion(x, kept, result=result))
@@ -212,7 +204,7 @@ def slice(x: Tensor, start: Sequence[Dim], limit: Sequence[Dim], stride: Sequenc
             start, limit = list(start), list(limit)
             start[join.axis], limit[join.axis] = start[join.axis] - offset, limit[join.axis] - offset
             return with_dims(slice(part, start, limit, stride), dims)
-    if x.sizes is not None and isinstance(x.sizes, tuple) and all_static(start) and all_static(limit):
+    if x.sizes is not None and all_static(start) and all_static(limit):
         places = range(int(start[0]), int(limit[0]), steps[0])  # type: ignore[arg-type]
         if x.literal is not None:
             return builder.constant(x.literal[places])
@@ -329,12 +321,14 @@ def reverse(x: Tensor, axes: Sequence[int]) -> Tensor:
 def stack_scalars(parts: Sequence[Tensor]) -> Tensor:
     """A vector of scalars, shape `(len(parts),)`; knows its sizes when all parts do."""
     builder = parts[0].builder
-    known = [part.sizes for part in parts]
-    if all(dim is not None and not isinstance(dim, tuple) for dim in known):
-        if all(part.literal is not None for part in parts):
-            return builder.constant(np.array([part.literal for part in parts], parts[0].dtype))
-        sizes = tuple(known)
-        if builder.exact(sizes, parts[0].dtype):  # type: ignore[arg-type]
-            return builder.size_vector(sizes, parts[0].dtype)  # type: ignore[arg-type]
-        return builder.knowing(concatenate([reshape(part, (1,)) for part in parts], 0), sizes)  # type: ignore[arg-type]
-    return concatenate([reshape(part, (1,)) for part in parts], 0)
+    dtype = parts[0].dtype
+    known = tuple(dim for part in parts if (dim := part.dim) is not None)
+
+    def computed() -> Tensor:
+        return concatenate([reshape(part, (1,)) for part in parts], 0)
+
+    if len(known) < len(parts):
+        return computed()
+    if all(part.literal is not None for part in parts):
+        return builder.constant(np.array([part.literal for part in parts], dtype))
+    return builder.known_as(known, (len(parts),), dtype, computed)

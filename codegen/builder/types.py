@@ -10,7 +10,7 @@ from ..dims import Dim
 
 DType = np.dtype[Any]
 Dims: TypeAlias = "tuple[Dim, ...]"
-Sizes: TypeAlias = "Dim | tuple[Dim, ...] | None"
+Sizes: TypeAlias = "tuple[Dim, ...] | None"
 Attributes = tuple[tuple[str, str], ...]
 
 INT64: DType = np.dtype(np.int64)

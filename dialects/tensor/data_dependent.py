@@ -75,7 +75,7 @@ def repeat(ctx: Context, node: Any, x: Tensor, repeats: Tensor) -> Tensor:
         if isinstance(size, int):
             return hlo.take(x, ctx.constant(np.repeat(np.arange(size), repeats.literal)), axis)
     counts = hlo.convert(repeats, INT64)
-    known: Any = repeats.sizes if isinstance(repeats.sizes, tuple) and None not in repeats.sizes else None
+    known = repeats.sizes
     if known is None:
         ctx.check(counts >= 0, "ValueError", "repeats may not contain negative values.")
         counts = hlo.maximum_(counts, 0)  # the run must get to where the flag is read
@@ -220,9 +220,9 @@ def _axis(node: Any, ndim: int, operands: Sequence[Tensor]) -> int:
     axis = axis_property(node.op)
     if axis is None:
         [operand] = operands
-        if not isinstance(operand.sizes, int):
+        if not isinstance(operand.dim, int):
             raise UnsupportedGraphError("sorting along an axis that is known only at run time")
-        axis = operand.sizes
+        axis = operand.dim
     return axis % ndim
 
 

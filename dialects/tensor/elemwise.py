@@ -143,29 +143,28 @@ def _unsupported(op: Any) -> Sequence[str]:
 def elemwise(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
     """A scalar op over tensors, with broadcasting."""
     sizes = _of_sizes(ctx, node, operands)
-    if sizes is not None and hlo.wide_integer(ctx.out_dtype()) and ctx.builder.exact(sizes, ctx.out_dtype()):
-        return [ctx.builder.size_vector(sizes, ctx.out_dtype())]
-    results = _elementwise(ctx, node, operands)
-    return results if sizes is None else [ctx.builder.knowing(results[0], sizes)]
+    if sizes is None:
+        return _elementwise(ctx, node, operands)
+    return [ctx.builder.known_as(sizes, (len(sizes),), ctx.out_dtype(), lambda: _elementwise(ctx, node, operands)[0])]
 
 
 def _of_sizes(ctx: Context, node: Any, operands: Sequence[Tensor]) -> tuple[Dim, ...] | None:
     """What is known as sizes of an op on a vector such as `x.shape`; None where an element is not known."""
     if type(node.op.scalar_op).__name__ not in _OF_SIZES:
         return None
-    count = max((len(x.sizes) for x in operands if isinstance(x.sizes, tuple)), default=0)
+    count = max((len(x.sizes) for x in operands if x.ndim and x.sizes is not None), default=0)
     if not count or len(node.outputs) > 1 or not (hlo.wide_integer(ctx.out_dtype()) or ctx.out_dtype().kind == "b"):
         return None
     columns = []
     for x in operands:
         known = x.sizes if x.literal is None else tuple(x.literal.ravel())
-        if not isinstance(known, tuple) or len(known) not in (1, count) or None in known:
+        if known is None or not x.ndim or len(known) not in (1, count):
             return None
         elements = [ctx.builder.size(v, x.dtype) if x.literal is None else ctx.constant(v, x.dtype) for v in known]
         columns.append(elements * (count // len(known)))
     dtypes = [ctx.out_dtype()]
-    found = [apply_scalar(ctx, node.op.scalar_op, node, row, dtypes)[0].sizes for row in zip(*columns, strict=True)]
-    known = tuple(size for size in found if size is not None and not isinstance(size, tuple))
+    found = [apply_scalar(ctx, node.op.scalar_op, node, row, dtypes)[0].dim for row in zip(*columns, strict=True)]
+    known = tuple(size for size in found if size is not None)
     return known if len(known) == count else None
 
 

@@ -6,7 +6,7 @@ for some axes, is one gather or scatter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import unflatten
 from .data_dependent import mask_places
-from .shape import broadcast_to, common_dims, elements_of, known_dim, static_int
+from .shape import broadcast_to, common_dims, elements_of, static_int
 from .windows import Window, in_range, read_windows, window, write_windows
 
 
@@ -49,7 +49,7 @@ def subtensor(ctx: Context, node: Any, x: Tensor, *indices: Tensor) -> Tensor:
     part = found[0][found[1]]
     if x.literal is not None:
         return ctx.constant(part, x.dtype)
-    return _known_as(ctx, tuple(part) if isinstance(part, np.ndarray) else part, x.dtype, read)
+    return ctx.builder.known_as(tuple(np.array(part, object).ravel()), np.shape(part), x.dtype, read)
 
 
 @lowers("IncSubtensor")
@@ -65,15 +65,15 @@ def inc_subtensor(ctx: Context, node: Any, x: Tensor, y: Tensor, *indices: Tenso
         value = hlo.reshape(value, tuple(w.length for w in windows))
         return write_windows(ctx, x, value, windows, increment=increment)
 
-    size = known_dim(y)
+    size = y.dim
     wide = hlo.wide_integer(x.dtype) and hlo.wide_integer(y.dtype)
-    found = _known_at(x, entries) if wide and size is not None and isinstance(x.sizes, tuple) else None
+    found = _known_at(x, entries) if wide and size is not None and x.ndim and x.sizes is not None else None
     if found is None:
         return written()
     sizes, place = found[0].tolist(), found[1]
     for each in np.atleast_1d(np.arange(len(sizes))[place]):
         sizes[each] = sizes[each] + size if increment else size
-    return _known_as(ctx, tuple(sizes), x.dtype, written)
+    return ctx.builder.known_as(tuple(sizes), x.dims, x.dtype, written)
 
 
 def _windows(ctx: Context, x: Tensor, entries: Sequence[Any]) -> list[Window]:
@@ -85,7 +85,7 @@ def _known_at(x: Tensor, entries: Sequence[Any]) -> tuple[Any, Any] | None:
     """What is known of the elements of integers, as an array, and constant indices as Python writes them."""
     if x.literal is not None and x.dtype.kind in "iub" and x.literal.size <= 64:
         source: Any = x.literal
-    elif x.ndim == 1 and isinstance(x.sizes, tuple):
+    elif x.ndim == 1 and x.sizes is not None:
         source = np.empty(len(x.sizes), object)
         source[:] = x.sizes
     else:
@@ -100,17 +100,10 @@ def _known_at(x: Tensor, entries: Sequence[Any]) -> tuple[Any, Any] | None:
     return source, place
 
 
-def _known_as(ctx: Context, sizes: Any, dtype: Any, compute: Callable[[], Tensor]) -> Tensor:
-    """What is known as these sizes: made of them where that is its value, else computed."""
-    if not ctx.builder.exact(sizes, dtype):
-        return ctx.builder.knowing(compute(), sizes)
-    return ctx.builder.size_vector(sizes, dtype) if isinstance(sizes, tuple) else ctx.builder.size(sizes, dtype)
-
-
 def _fixed(entry: Any) -> int | slice | None:
     """An index as Python writes it, if all its parts are constant integers; None if not."""
     parts = (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
-    numbers = [part.sizes if isinstance(part, Tensor) and isinstance(part.sizes, int) else None for part in parts]
+    numbers = [part.dim if isinstance(part, Tensor) and isinstance(part.dim, int) else None for part in parts]
     if any(isinstance(part, Tensor) and n is None for part, n in zip(parts, numbers, strict=True)):
         return None
     return slice(*numbers) if isinstance(entry, slice) else numbers[0]

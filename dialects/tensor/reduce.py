@@ -60,7 +60,7 @@ def ca_reduce(ctx: Context, node: Any, x: Tensor) -> Tensor:
         return _reduction(ctx, monoid, x, axes, dtype)
     if ctx.builder.exact(x.sizes, x.dtype) and dtype == INT64:
         return ctx.builder.size(known, dtype)
-    return ctx.builder.knowing(_reduction(ctx, monoid, x, axes, dtype), known)
+    return ctx.builder.knowing(_reduction(ctx, monoid, x, axes, dtype), (known,))
 
 
 def _reduction(ctx: Context, monoid: Monoid, x: Tensor, axes: Sequence[int], dtype: Any) -> Tensor:
@@ -85,7 +85,7 @@ _OF_TRUTHS: dict[str, Callable[[Dim, Dim], Dim]] = {"or": maximum, "and": minimu
 
 def _known_reduction(ctx: Context, monoid: str, x: Tensor, axes: Sequence[int], dtype: Any) -> Dim | None:
     """The reduction of a vector of sizes is a size: `x.size` is the product of `x.shape`."""
-    if not axes or not isinstance(x.sizes, tuple) or not x.sizes or None in x.sizes:
+    if not axes or not x.ndim or not x.sizes:
         return None
     if x.dtype.kind == "b" and dtype.kind == "b" and monoid in _OF_TRUTHS:
         return fold(_OF_TRUTHS[monoid], x.sizes)

@@ -214,8 +214,8 @@ def _is_inf(dtype: DType, x: Tensor) -> Tensor:
 
 def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: Tensor) -> Dim | None:
     """The function of two integer scalars that are known as sizes, as a size; None where it is not one."""
-    a, b = x.sizes, y.sizes
-    if a is None or b is None or isinstance(a, tuple) or isinstance(b, tuple) or not hlo.wide_integer(dtype) or b == 0:
+    a, b = x.dim, y.dim
+    if a is None or b is None or not hlo.wide_integer(dtype) or b == 0:
         return None
     value = function(a, b)
     if isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
@@ -232,7 +232,7 @@ def _sized(function: Callable[[Any, Any], Any]) -> Callable[[ScalarRule], Scalar
             if dim is not None and x.builder.exact(x.sizes, dtype) and x.builder.exact(y.sizes, dtype):
                 return x.builder.size(dim, dtype)
             result = rule(dtype, x, y)
-            return result if dim is None else x.builder.knowing(result, dim)
+            return result if dim is None else x.builder.knowing(result, (dim,))
 
         return sized
 
@@ -269,7 +269,7 @@ def _floor_divide(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 def _mod(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
     """`numpy.mod`: the result has the divisor's sign; an integer modulo 0 is 0."""
     zero = number(x, 0)
-    if dtype.kind == "b" or (dtype.kind in "iu" and y.sizes == 0):
+    if dtype.kind == "b" or (dtype.kind in "iu" and y.dim == 0):
         return zero
     if dtype.kind in "iu":
         safe = hlo.select(hlo.compare("EQ", y, zero), number(y, 1), y)

@@ -442,8 +442,8 @@ class _Scan:
         rows = unflatten(made.op.idx_list, made.inputs[2:])[0]
         if isinstance(rows, slice) and rows.start is None and rows.stop is not None and rows.step is None:
             (stop,) = self.ctx.lower_more([rows.stop])
-            if stop.sizes is not None and not isinstance(stop.sizes, tuple):
-                yield stop.sizes
+            if stop.dim is not None:
+                yield stop.dim
 
     def results(self) -> list[Tensor]:
         """The node's outputs."""

@@ -69,15 +69,9 @@ def elements_of(vector: Tensor, count: int) -> list[Tensor]:
     return [hlo.reshape(hlo.slice(vector, [place], [place + 1]), ()) for place in range(count)]
 
 
-def known_dim(x: Tensor) -> Dim | None:
-    """What is known of an integer scalar as a size; None for a vector, and where nothing is."""
-    return None if isinstance(x.sizes, tuple) else x.sizes
-
-
 def as_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
     """An int64 scalar that is not negative as a dimension: what is known of it, or one from data of that name."""
-    known = known_dim(count)
-    return hlo.data_size(count, name, bound) if known is None else known
+    return hlo.data_size(count, name, bound) if count.dim is None else count.dim
 
 
 def sizes_of(ctx: Context, operands: Sequence[Tensor], what: str) -> tuple[Dim, ...]:
@@ -108,7 +102,7 @@ def dim_shuffle(ctx: Context, node: Any, x: Tensor) -> Tensor:
         ctx.equate(x.dims[axis], 1, f"dropped axis {axis}")
     if kept == sorted(kept):
         rest = iter(kept)
-        if x.sizes is not None and not isinstance(x.sizes, tuple) and len(order) == 1:
+        if x.dim is not None and len(order) == 1:
             return hlo.stack_scalars([x])
         return hlo.reshape(x, tuple(1 if axis == "x" else x.dims[next(rest)] for axis in order))
     x = hlo.transpose(hlo.squeeze(x, dropped), [sorted(kept).index(axis) for axis in kept])
@@ -173,13 +167,13 @@ def vector_of_sizes(
 
     Where the `old` sizes are given, one may be -1, for what is left of the elements.
     """
-    if isinstance(vector.sizes, tuple) or vector.literal is not None:
+    if vector.sizes is not None or vector.literal is not None:
         return list(ctx.builder.dims_of(vector, what))
     elements = elements_of(vector, length)
-    known = [x.sizes is not None and not isinstance(x.sizes, tuple) for x in elements]
+    known = [x.dim is not None for x in elements]
     if ctx.builder.open_sizes and not all(known):
         known = [stays and _is_decided(ctx.dim(x, what)) for x, stays in zip(elements, known, strict=True)]
-    if old is not None and not any(isinstance(x.sizes, int) and x.sizes == -1 for x in elements):
+    if old is not None and not any(isinstance(x.dim, int) and x.dim == -1 for x in elements):
         computed = [place for place, stays in enumerate(known) if not stays]
         for place, size in zip(computed, _completed_data(ctx, elements, computed, old, what), strict=True):
             elements[place] = size
@@ -315,10 +309,9 @@ def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
         axis, parts = static_int(ctx, parts[0], "the axis of Join"), parts[1:]
     axis %= parts[0].ndim
     dtype = ctx.out_dtype()
-    known = [x.sizes for x in parts]
     computed = all(x.literal is None for x in parts)
-    if parts[0].ndim == 1 and all(isinstance(s, tuple) for s in known) and (computed or dtype == INT64):
-        sizes = tuple(dim for part in known for dim in part)  # type: ignore[union-attr]
+    if parts[0].ndim == 1 and all(x.sizes is not None for x in parts) and (computed or dtype == INT64):
+        sizes = tuple(dim for x in parts for dim in x.sizes or ())
         if all(ctx.builder.exact(x.sizes, x.dtype) for x in parts):
             return ctx.builder.size_vector(sizes, dtype)
         return ctx.builder.knowing(hlo.concatenate([hlo.convert(x, dtype) for x in parts], axis), sizes)
@@ -327,8 +320,8 @@ def join(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
 
 def static_int(ctx: Context, x: Tensor, what: str) -> int:
     """An integer scalar that must be known when the graph is lowered."""
-    if isinstance(x.sizes, int):
-        return x.sizes
+    if isinstance(x.dim, int):
+        return x.dim
     raise UnsupportedGraphError(f"{what} is computed at {ctx.builder.where}; it must be a constant integer")
 
 
@@ -385,22 +378,22 @@ def range_length(start: Tensor, stop: Tensor, step: Tensor, forward: bool | None
         start, stop, step: the range.
         forward: whether the step is taken to be positive, or negative; by default as it is.
     """
-    if forward is None and not isinstance(step.sizes, int):
+    if forward is None and not isinstance(step.dim, int):
         return hlo.select(step > 0, *(range_length(start, stop, step, way) for way in (True, False)))
-    if step.sizes > 0 if forward is None else forward:  # type: ignore[operator]
-        span = stop if start.sizes == 0 else stop - start
+    if step.dim > 0 if forward is None else forward:  # type: ignore[operator]
+        span = stop if start.dim == 0 else stop - start
     else:
         span = start - stop
     length = span if span.uid in step.builder.at_most else hlo.maximum_(span, 0)
     width = hlo.maximum_(hlo.abs(step), 1)
-    return length if width.sizes == 1 else (length + (width - 1)) / width
+    return length if width.dim == 1 else (length + (width - 1)) / width
 
 
 def nonzero_step(
     ctx: Context, step: Tensor, what: str, error: str = "ZeroDivisionError", message: str = "division by zero"
 ) -> None:
     """Demands that a range moves on."""
-    known = known_dim(step)
+    known = step.dim
     if step.literal is not None and not step.literal.any():
         raise UnsupportedGraphError(f"{what} has step 0 ({ctx.builder.where}); use another step")
     if known is not None:
@@ -423,7 +416,7 @@ def arange(ctx: Context, node: Any, start: Tensor, stop: Tensor, step: Tensor) -
     nonzero_step(ctx, step, "ARange")
     length = ctx.builder.constraints.canonical(as_size(range_length(start, stop, step), "arange"))
     places = hlo.iota(ctx.builder, (length,), 0, INT64)
-    if step.sizes != 1:
+    if step.dim != 1:
         places = places * step
     return hlo.convert(_moved(places, start), dtype)
 
@@ -456,7 +449,7 @@ def eye(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
 
 def _moved(places: Tensor, by: Tensor | int) -> Tensor:
     """Indices moved by an integer scalar; by the constant 0 they stay as they are."""
-    if (by.sizes if isinstance(by, Tensor) else by) == 0:
+    if (by.dim if isinstance(by, Tensor) else by) == 0:
         return places
     return places + (hlo.convert(by, INT64) if isinstance(by, Tensor) else by)
 

@@ -17,7 +17,7 @@ from ...codegen import dims as dimension
 from ...codegen.builder import INT64, Tensor
 from ...codegen.dims import Dim, maximum, minimum
 from ...codegen.emit import Context
-from .shape import as_size, known_dim, nonzero_step, range_length
+from .shape import as_size, nonzero_step, range_length
 
 _HUGE = 2**62
 
@@ -59,22 +59,22 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
     step = hlo.convert(entry.step, INT64) if isinstance(entry.step, Tensor) else ctx.constant(1, INT64)
     nonzero_step(ctx, step, f"a slice of axis {axis}", "ValueError", "slice step cannot be zero")
     width = 1
-    if isinstance(step.sizes, int):
-        width, ends = abs(step.sizes), _ends(ctx, entry, size, step.sizes > 0)
+    if isinstance(step.dim, int):
+        width, ends = abs(step.dim), _ends(ctx, entry, size, step.dim > 0)
         start, length = ends[0], range_length(*ends, step)
     else:  # both ways are worked out, and the sign chooses
         ways = [(way, _ends(ctx, entry, size, way)) for way in (True, False)]
         start = hlo.select(step > 0, *(ends[0] for _, ends in ways))
         length = hlo.select(step > 0, *(range_length(*ends, step, way) for way, ends in ways))
-    computed = known_dim(length) is None
+    computed = length.dim is None
     dim = as_size(length, "slice", (size + width - 1) // width)
-    first = known_dim(start)
-    if first is None or not isinstance(step.sizes, int) or (computed and step.sizes < 0):
+    first = start.dim
+    if first is None or not isinstance(step.dim, int) or (computed and step.dim < 0):
         return Window(start, dim, step)
-    if step.sizes > 0:
-        return Window(first, dim, step.sizes)
+    if step.dim > 0:
+        return Window(first, dim, step.dim)
     # An empty slice must not start below 0 or above the size.
-    return Window((first + (dim - 1) * step.sizes) * minimum(dim, 1), dim, width, backward=True)
+    return Window((first + (dim - 1) * step.dim) * minimum(dim, 1), dim, width, backward=True)
 
 
 def _ends(ctx: Context, entry: slice, size: Dim, forward: bool) -> tuple[Tensor, Tensor]:
@@ -85,7 +85,7 @@ def _ends(ctx: Context, entry: slice, size: Dim, forward: bool) -> tuple[Tensor,
     def clamped(given: Any, default: Tensor) -> Tensor:
         if not isinstance(given, Tensor):
             return default
-        if isinstance(given.sizes, int) and given.sizes >= _HUGE:  # arithmetic on the number could overflow
+        if isinstance(given.dim, int) and given.dim >= _HUGE:  # arithmetic on the number could overflow
             return high
         value = hlo.convert(given, INT64)
         value = hlo.select(value < 0, value + end, value)
@@ -96,8 +96,8 @@ def _ends(ctx: Context, entry: slice, size: Dim, forward: bool) -> tuple[Tensor,
 
 
 def _integer_window(ctx: Context, entry: Tensor, size: Dim, axis: int) -> Window:
-    known = entry.sizes
-    if known is not None and not isinstance(known, tuple):
+    known = entry.dim
+    if known is not None:
         if isinstance(known, int) and known < 0:
             ctx.at_least(size, -known, f"index {known} of axis {axis}", "index")
             return Window(size + known, 1, dropped=True)

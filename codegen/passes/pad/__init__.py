@@ -118,7 +118,7 @@ def walk(padder: Padder, handles: Sequence[Tensor], *, poisoned: bool = False) -
             symbols = tuple(dimension.symbol(name, signed=True) for name in argument.values)
             for element, name in enumerate(argument.values):
                 builder.add_root(SizeSource(name, handle, None, element if argument.dims else None))
-            handle.sizes = tuple(map(padder.dim, symbols)) if argument.dims else padder.dim(symbols[0])
+            handle.sizes = tuple(map(padder.dim, symbols))
         inside = facts.anything(argument.dtype)
         padding = inside if poisoned else facts.constant(0, argument.dtype)
         live.append(padder.make(handle, argument.dims, [padding] * len(argument.dims), inside))

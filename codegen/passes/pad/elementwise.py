@@ -46,7 +46,7 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     if not first.dims and dtype.kind in "iu" and VALUE in operation.attributes:
         value = padder.parse_dim(ir.StringAttr(operation.attributes[VALUE]).value)
         # The roots of a private function are not known here.
-        if dimension.roots(value) <= padder.builder.intervals.keys() and padder.builder.exact(value, dtype):
+        if dimension.roots(value) <= padder.builder.intervals.keys() and padder.builder.exact((value,), dtype):
             return [padder.make(padder.builder.size(value, dtype))]
     if not first.dims and all(x.tensor.sizes is not None for x in operands):
         found = _on_sizes(operation, name, [x.tensor for x in operands], dtype)
@@ -71,7 +71,7 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
     if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
         for vector, sizes in (operands, operands[::-1]):
-            if isinstance(sizes.tensor.sizes, tuple):
+            if sizes.tensor.sizes is not None:
                 padder.sums[tensor.uid] = (vector.tensor.uid, sizes.tensor.sizes)
     source = operands[-1].dtype
     whole = facts.fold(name, direction, tuple([x.whole for x in operands]), source, dtype)
@@ -97,8 +97,8 @@ def _on_sizes(operation: ir.Operation, name: str, tensors: Sequence[Tensor], dty
 
 def _truncated(name: str, a: Tensor, b: Tensor) -> Tensor | None:
     """A division, which rounds to zero, of what may be negative by what is positive; the builder knows the others."""
-    builder, x, y = a.builder, a.sizes, b.sizes
-    if x is None or y is None or isinstance(x, tuple) or isinstance(y, tuple):
+    builder, x, y = a.builder, a.dim, b.dim
+    if x is None or y is None:
         return None
     (low, high), least = builder.interval(x), builder.interval(y)[0]
     if (low is not None and low >= 0) or least is None or least <= 0:
@@ -108,23 +108,23 @@ def _truncated(name: str, a: Tensor, b: Tensor) -> Tensor | None:
     else:
         quotient = (x + (y - 1) * minimum(maximum(-x, 0), 1)) // y
     size = quotient if name == "stablehlo.divide" else x - quotient * y
-    return builder.size(size, a.dtype) if builder.exact(size, a.dtype) else None
+    return builder.size(size, a.dtype) if builder.exact((size,), a.dtype) else None
 
 
 def _on_size_vectors(
     padder: Padder, operation: ir.Operation, name: str, tensors: Sequence[Tensor], dtype: np.dtype[Any]
 ) -> Tensor | None:
     """The result of an op on vectors of sizes, element by element, where it is a vector of sizes again."""
-    columns = [x.sizes for x in tensors]
-    if name not in _SIZES or not all(isinstance(sizes, tuple) for sizes in columns):
+    columns = [x.sizes for x in tensors if x.dims and x.sizes is not None]
+    if name not in _SIZES or len(columns) < len(tensors):
         return None
     results: list[Dim] = []
     for parts in zip(*columns, strict=True):
         scalars = [padder.builder.size(part, x.dtype) for part, x in zip(parts, tensors, strict=True)]
         found = _on_sizes(operation, name, scalars, dtype)
-        if found is None or found.sizes is None or isinstance(found.sizes, tuple):
+        if found is None or found.dim is None:
             return None
-        results.append(found.sizes)
+        results.append(found.dim)
     return padder.builder.size_vector(results, dtype) if padder.builder.exact(tuple(results), dtype) else None
 
 

@@ -31,9 +31,9 @@ def _clamped(padder: Padder, value: ir.Value, room: Dim) -> Tensor:
     if start.literal is not None and not start.literal.any():
         return start
     room = padder.dim(room)
-    if start.sizes is not None and not isinstance(start.sizes, tuple):
+    if start.dim is not None:
         # A start that is a size: what is known may tell that it is in range.
-        low, high = padder.interval(start.sizes)[0], padder.interval(room - start.sizes)[0]
+        low, high = padder.interval(start.dim)[0], padder.interval(room - start.dim)[0]
         if low is not None and low >= 0 and high is not None and high >= 0:
             return start
     return hlo.clamp(0, start, padder.size(room))

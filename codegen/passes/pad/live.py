@@ -199,7 +199,7 @@ class KnownSizes(LiveSizes):
     def _given(self, element: Element) -> Dim | None:
         value, place = element
         sizes = self._env[value].tensor.sizes if value in self._env else None
-        return sizes[place] if isinstance(sizes, tuple) else sizes
+        return None if sizes is None else sizes[place if len(sizes) > 1 else 0]
 
 
 # ---- why padding is what it is, and why a mask is needed: the facts that the walk used, in words --------------------

@@ -63,11 +63,10 @@ def broadcast_in_dim(padder: Padder, operation: ir.Operation, operands: list[Liv
     dims = list(result_dims(padder, shape, operands[1] if len(operands) > 1 else None))
     x = operands[0]
     places = integers(operation, "broadcast_dimensions")
-    sizes = x.tensor.sizes
+    size = x.tensor.dim
     length = dims[0] if len(dims) == 1 and not x.dims else None
-    exact = sizes is not None and not isinstance(sizes, tuple) and padder.builder.exact(sizes, x.dtype)
-    if exact and type(length) is int and length <= 16:
-        vector = padder.builder.size_vector([sizes] * length, x.dtype)  # type: ignore[list-item]
+    if size is not None and type(length) is int and length <= 16 and padder.builder.exact((size,), x.dtype):
+        vector = padder.builder.size_vector([size] * length, x.dtype)
         return [padder.make(vector, whole=x.whole)]
     for axis, place in enumerate(places):
         if x.dims[axis] != 1:
@@ -95,9 +94,8 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     axis = integer(operation, "dimension")
     first = operands[0]
     if first.ndim == 1 and all(x.tensor.sizes is not None for x in operands) and not any(x.padded for x in operands):
-        own = [x.tensor.sizes for x in operands]
-        sizes: Any = [dim for part in own for dim in (part if isinstance(part, tuple) else (part,))]
-        if len(sizes) <= 64 and padder.builder.exact(tuple(sizes), first.dtype):
+        sizes = tuple(dim for x in operands for dim in x.tensor.sizes or ())
+        if len(sizes) <= 64 and padder.builder.exact(sizes, first.dtype):
             return [padder.make(padder.builder.size_vector(sizes, first.dtype))]
     if first.ndim == 2 and axis == 0 and all(x.tensor.uid in padder.tables for x in operands):
         rows = hlo.concatenate([x.tensor for x in operands], 0)
@@ -165,8 +163,7 @@ def _elements(padder: Padder, x: Live) -> Dims | None:
     """The elements of a scalar, vector or matrix of sizes, row by row."""
     if x.ndim == 2:
         return padder.tables.get(x.tensor.uid)
-    sizes = x.tensor.sizes
-    return sizes if isinstance(sizes, tuple) or sizes is None else (sizes,)
+    return x.tensor.sizes
 
 
 def reshaped(padder: Padder, x: Live, dims: Sequence[Dim]) -> Live:

@@ -235,7 +235,7 @@ class Padder:
         sizes = live.tensor.sizes if live.ndim < 2 else self.tables.get(live.tensor.uid)
         if sizes is None:
             self.refuse(f"{what} is computed from data")
-        return tuple(map(self.dim, sizes if isinstance(sizes, tuple) else (sizes,)))
+        return tuple(map(self.dim, sizes))
 
     def declare_count(self, name: str, count: Tensor, limit: int) -> Tensor:
         """A size from data, known from here on; in the function itself it becomes a result."""

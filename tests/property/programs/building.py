@@ -73,7 +73,7 @@ def build(recipe: Recipe) -> Case:
     values = []
     for g, handle in zip(given, function.args, strict=True):
         if g.style == "size":
-            handle.sizes = signed[0]
+            handle.sizes = (signed[0],)
             continue
         low, high = _STYLES[g.style] if g.dtype != BOOL else (0, 1)
         grid = {"halves": 1, "real": None}.get(g.style, 0)
