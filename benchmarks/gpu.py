@@ -18,16 +18,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 FOLDER = REPOSITORY / "build" / "gpu"
 RANDOM_PROGRAMS = 120
+WORKERS = max((os.cpu_count() or 2) // 2, 1)
 
 
 @dataclass(frozen=True)
@@ -39,17 +43,21 @@ class Step:
         command: its arguments after the interpreter; DEVICE stands for `gpu` or `cpu`.
         needs: libraries without which it is left out.
         limit: seconds at most, of what is left.
+        timed: whether it measures; it then runs alone. The others run at the same time.
     """
 
     what: str
     command: tuple[str, ...]
     needs: tuple[str, ...] = ()
     limit: int = 600
+    timed: bool = False
 
 
 def benchmark(what: str, *names: str, needs: tuple[str, ...] = (), limit: int = 600) -> Step:
     """Some of `benchmarks/run.py`, whose tables go onto the page."""
-    return Step(what, ("benchmarks/run.py", "--only", *names, "--markdown", f"build/gpu/{names[0]}.md"), needs, limit)
+    return Step(
+        what, ("benchmarks/run.py", "--only", *names, "--markdown", f"build/gpu/{names[0]}.md"), needs, limit, True
+    )
 
 
 STEPS = {
@@ -61,7 +69,7 @@ STEPS = {
     ),
     "golden": Step(
         "Golden programs beside the CPU's values, exact and padded",
-        ("tests/aot/run.py", "--platform", "DEVICE", "--kept", "--missing"),
+        ("tests/aot/run.py", "--platform", "DEVICE", "--kept", "--missing", "--workers", str(WORKERS)),
         limit=900,
     ),
     "random": Step(
@@ -83,25 +91,33 @@ def prepare() -> int:
     return 0
 
 
-def random_programs(count: int) -> int:
-    """Evaluates random programs in all ways on JAX's default device; 1 where two differ."""
-    sys.path[:0] = [str(REPOSITORY / "tests")]
+def random_program(seed: int) -> dict[str, int] | str:
+    """Evaluates one in all ways on JAX's default device: how many were compared by way, or the error's text."""
+    sys.path[:0] = [str(REPOSITORY / "tests")] * (str(REPOSITORY / "tests") not in sys.path)
     from property.programs import random_recipe
-    from property.test_padding_programs import Report, run
+    from property.test_padding_programs import run
 
     from hlograph.codegen.errors import PaddingError
 
-    total, refused, wrong = Report(), 0, 0
-    for seed in range(count):
-        try:
-            total.add(run(random_recipe(seed))[1])
-        except PaddingError:
-            refused += 1
-        except Exception as error:  # one that differs must not keep the others from running
-            wrong += 1
-            print(f"seed {seed}: {type(error).__name__}: {str(error).splitlines()[0][:200]}", flush=True)
-    compared = ", ".join(f"{number} {what}" for what, number in total.compared.items())
-    print(f"{count} programs: {wrong} differ, {refused} are refused; compared: {compared}")
+    try:
+        return dict(run(random_recipe(seed))[1].compared)
+    except PaddingError:
+        return {"refused": 1}
+    except Exception as error:  # one that differs must not keep the others from running
+        return f"seed {seed}: {type(error).__name__}: {str(error).splitlines()[0][:200]}"
+
+
+def random_programs(count: int) -> int:
+    """Evaluates random programs in several processes; 1 where two evaluations differ."""
+    total, wrong = Counter[str](), 0
+    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+        for found in pool.map(random_program, range(count)):
+            if isinstance(found, str):
+                wrong += 1
+                print(found, flush=True)
+            else:
+                total.update(found)
+    print(f"{count} programs: {wrong} differ; {', '.join(f'{number} {what}' for what, number in total.items())}")
     return min(wrong, 1)
 
 
@@ -113,15 +129,20 @@ def environment(device: str) -> dict[str, str]:
     for source in [*(REPOSITORY / "hlograph").iterdir(), *folders]:
         if source.name != "__pycache__" and not (links / source.name).is_symlink():
             (links / source.name).symlink_to(source)
-    found = os.environ | {"JAX_PLATFORMS": "cpu" if device == "cpu" else "cuda,cpu", "PYTHONPATH": str(links.parent)}
+    paths = [str(links.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    found = os.environ | {
+        "JAX_PLATFORMS": "cpu" if device == "cpu" else "cuda,cpu",
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
     # Float32 products as on a CPU, not in TF32: what differs is then a fault.
     found |= {"NVIDIA_TF32_OVERRIDE": "0", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     found.pop("JAX_COMPILATION_CACHE_DIR", None)
     return found
 
 
-def run_step(step: Step, device: str, seconds: float) -> dict[str, Any]:
+def run_step(name: str, device: str, seconds: float) -> dict[str, Any]:
     """What came of a step: its state in a word, its seconds, and the last lines that it wrote."""
+    step = STEPS[name]
     missing = [name for name in step.needs if find_spec(name) is None]
     if missing:
         return {"state": "left out", "seconds": 0, "tail": [f"not installed here: {', '.join(missing)}"]}
@@ -129,7 +150,7 @@ def run_step(step: Step, device: str, seconds: float) -> dict[str, Any]:
     if device == "cpu" and "--markdown" in command:
         command.append("--quick")
     began = time.perf_counter()
-    log = FOLDER / "step.log"
+    log = FOLDER / f"{name}.log"
     with log.open("w") as output:
         process = subprocess.Popen(
             command, cwd=REPOSITORY, env=environment(device), stdout=output, stderr=subprocess.STDOUT, text=True
@@ -201,18 +222,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: dict[str, dict[str, Any]] = json.loads(kept.read_text()) if kept.exists() else {}
     end = time.perf_counter() + options.seconds
     print(facts)
-    for name in options.steps:
+    settled = set() if options.again else {n for n, x in results.items() if x["state"] in ("passed", "failed")}
+    chosen = [name for name in options.steps if name not in settled]
+    together = [name for name in chosen if not STEPS[name].timed]
+    for names in [together, *([name] for name in chosen if name not in together)]:
         left = end - time.perf_counter()
-        if results.get(name, {}).get("state") in ("passed", "failed") and not options.again:
-            continue
         if left < 20:
             print("the time is over; run it again for the rest")
             break
-        print(f"==> {STEPS[name].what}", flush=True)
-        results[name] = result = run_step(STEPS[name], options.device, left)
-        print(*result["tail"][-3:], f"{result['state']}, {result['seconds']} s", sep="\n", flush=True)
-        kept.write_text(json.dumps(results, indent=1))
-        (options.markdown or FOLDER / f"{options.device}.md").write_text(page(facts, results, options.device))
+        print(*(f"==> {STEPS[name].what}" for name in names), sep="\n", flush=True)
+        with ThreadPoolExecutor() as pool:
+            running = {pool.submit(run_step, name, options.device, left): name for name in names}
+            for done in as_completed(running):
+                results[running[done]] = result = done.result()
+                print(
+                    running[done],
+                    *result["tail"][-3:],
+                    f"{result['state']}, {result['seconds']} s",
+                    sep="\n",
+                    flush=True,
+                )
+                kept.write_text(json.dumps(results, indent=1))
+                (options.markdown or FOLDER / f"{options.device}.md").write_text(page(facts, results, options.device))
     return int(any(results.get(name, {}).get("state") != "passed" for name in options.steps))
 
 

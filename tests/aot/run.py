@@ -18,7 +18,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ def main() -> int:
     parser.add_argument("--devices", nargs="+", type=int, choices=(1, 4), default=[1, 4])
     parser.add_argument("--missing", action="store_true", help="only what has no result yet, or failed")
     parser.add_argument("--kept", action="store_true", help="the programs in build/aot/programs, collected before")
+    parser.add_argument("--workers", type=int, default=1, help="processes that compile or run at the same time")
     parser.add_argument("--markdown", type=Path, help="put the tables into this file, between its markers")
     options = parser.parse_args()
 
@@ -133,7 +135,7 @@ def main() -> int:
         if options.missing:
             work = [item for item in work if not settled(results, result_key(platform, *item))]
         try:
-            asked += compile_for(platform, work, results, console)
+            asked += compile_for(platform, work, results, console, options.workers)
         finally:
             kept.write_text(json.dumps(results, indent=1))
 
@@ -157,13 +159,20 @@ def main() -> int:
 
 
 def compile_for(
-    platform: str, work: list[tuple[Case, str, int]], results: dict[str, dict[str, Any]], console: Console
+    platform: str,
+    work: list[tuple[Case, str, int]],
+    results: dict[str, dict[str, Any]],
+    console: Console,
+    workers: int = 1,
 ) -> list[str]:
     """Compiles programs for a platform, and puts what came of it into `results`; their keys."""
-    asked = []
-    with progress(console) as bar, worker(platform) as compiler:
-        task = bar.add_task(platform, total=len(work), what="")
-        for case, policy, count in work:
+    asked: list[str] = []
+    left, interrupted = iter(work), threading.Event()
+
+    def compile_some(compiler: Worker) -> None:
+        for case, policy, count in left:
+            if interrupted.is_set():
+                return
             bar.update(task, what=f"{case.key} {policy}, {count} device{'s' * (count > 1)}")
             key = result_key(platform, case, policy, count)
             path = str(FOLDER / "programs" / case.path)
@@ -174,6 +183,14 @@ def compile_for(
             bar.advance(task)
             if len(asked) % 20 == 0 and not console.is_terminal:
                 console.print(f"{platform}: {len(asked)} of {len(work)}", highlight=False)
+
+    with progress(console) as bar, ExitStack() as stack, ThreadPoolExecutor(workers) as pool:
+        task = bar.add_task(platform, total=len(work), what="")
+        compilers = [stack.enter_context(worker(platform)) for _ in range(workers)]
+        try:
+            list(pool.map(compile_some, compilers))
+        finally:
+            interrupted.set()
     return asked
 
 
