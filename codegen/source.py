@@ -71,9 +71,8 @@ class Batch:
         return self._made(batched, element, tuple(range(len(element.signature.arguments))))
 
     def _made(self, module: ir.Module, element: Program, order: tuple[int | str, ...]) -> Program:
-        made = Program(module, filename=element.filename)
-        made.source = RowsSource(element, self, order)
-        return made
+        source = None if element.source is None else RowsSource(element, self, order)
+        return Program(module, filename=element.filename, source=source, check=element.check)
 
 
 @dataclass(frozen=True)
@@ -115,14 +114,18 @@ class Rows(Batch):
 
 
 def batched(program: Program, mapped: Sequence[bool]) -> Made:
-    """A program with a leading axis on the mapped arguments and on all results.
+    """A program with a leading axis on the mapped arguments and on all results, and with the pullback that it has.
 
     Raises:
         BatchingError: an op cannot have it.
     """
     axis = fresh("batch", {root.name for root in program.signature.roots})
     shared = frozenset(number for number, flag in enumerate(mapped) if not flag)
-    made = Batch(axis, shared).of(program)
+    rows, saved = Batch(axis, shared), program.pullback
+    made = rows.of(program)
+    if saved is not None:
+        summed = frozenset(number for number, place in enumerate(saved.arguments) if place in shared)
+        made.pullback = replace(saved, program=rows.of(saved.program, summed=summed))
     return Made(made, tuple(range(len(program.signature.results))))
 
 
@@ -187,10 +190,8 @@ class RowsSource:
 
     @property
     def _source(self) -> Source:
-        source = self.element.source
-        if source is None:
-            raise UnsupportedGraphError("the program of one row has no source")
-        return source
+        assert self.element.source is not None
+        return self.element.source
 
     def _own(self, active: Sequence[int]) -> tuple[int, ...]:
         """Numbers of arguments as the element has them."""

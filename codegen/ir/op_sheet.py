@@ -92,6 +92,14 @@ def dot_axes(contracting: Sides, batching: Sides, ranks: Sequence[int]) -> tuple
     return found[0], found[1]
 
 
+def dot_shape(contracting: Sides, batching: Sides, shapes: Sequence[Sequence[int]]) -> list[int]:
+    """The shape of a dot's result."""
+    sizes: dict[int | None, int] = {}
+    for axes, shape in zip(dot_axes(contracting, batching, [len(shape) for shape in shapes]), shapes, strict=True):
+        sizes.update(zip(axes, shape, strict=True))
+    return [sizes[axis] for axis in range(len(sizes) - (None in sizes))]
+
+
 def reshape_axes(old: Sequence[int | None], new: Sequence[int | None]) -> Axes:
     """Where a reshape puts axes that it neither splits nor joins with others longer than 1."""
     if None in old or None in new:
@@ -210,7 +218,7 @@ def leading(op: ir.Operation, size: int | None = None) -> dict[str, ir.Attribute
     """What attributes become where the operands that have axes have one more, of `size`, in front.
 
     Raises:
-        KeyError: the table does not say it: of a dot or a gather, one operand may lack the axis (`leading_dot`,
+        KeyError: the table does not say it: of a dot or a gather, one operand may lack the axis (`batching.rules.dot`,
             `Indexing.leading`).
     """
     found: dict[str, ir.Attribute] = {}
@@ -228,25 +236,6 @@ def leading(op: ir.Operation, size: int | None = None) -> dict[str, ir.Attribute
             changed = [size if word == "size" else int(word), *numbers]
         found[name] = _attribute(name, changed)
     return found
-
-
-def leading_dot(op: ir.Operation, each: Sequence[bool]) -> tuple[ir.Attribute, int]:
-    """A dot's dimension numbers where operands have one more axis in front; and which axis of the result that is.
-
-    Args:
-        op: the dot.
-        each: which of the two operands have it. Where both do, it is a batch of the dot's; else the dot keeps it.
-    """
-    contracting, batching = (
-        [[axis + own for axis in axes] for axes, own in zip(sides, each, strict=True)] for sides in dot_sides(op)
-    )
-    if all(each):
-        batching = [[0, *axes] for axes in batching]
-    ranks = [len(shape_of(value)) + own for value, own in zip(op.operands, each, strict=True)]
-    places = dot_axes(contracting, batching, ranks)
-    first = places[0 if each[0] else 1][0]
-    assert first is not None
-    return stablehlo.DotDimensionNumbers.get(batching[0], batching[1], contracting[0], contracting[1]), first
 
 
 class Indexing(NamedTuple):

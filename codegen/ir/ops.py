@@ -15,7 +15,7 @@ import numpy as np
 
 from .bindings import DYNAMIC, current_context, ir, stablehlo
 from .evaluate import ELEMENTWISE
-from .op_sheet import Sides, dot_axes
+from .op_sheet import Sides, dot_shape
 from .values import constant as constant_of
 from .values import dense_attr, dtype_of, element_type, integers, numpy_dtype, owner, shape_of, sizes_of, static_shape
 
@@ -310,11 +310,7 @@ def dot_general(
     batching: Sides = ((), ()),
 ) -> ir.Value:
     """A dot: axes of batches first, then what is left of the left side, then of the right one."""
-    shapes = sizes_of(lhs), sizes_of(rhs)
-    sizes: dict[int | None, int] = {}
-    for own, axes in zip(shapes, dot_axes(contracting, batching, [len(own) for own in shapes]), strict=True):
-        sizes.update(zip(axes, own, strict=True))
-    shape = [sizes[axis] for axis in range(len(sizes) - (None in sizes))]
+    shape = dot_shape(contracting, batching, [sizes_of(lhs), sizes_of(rhs)])
     return stablehlo.dot_general(tensor_type(lhs, shape), lhs, rhs, dot_numbers(contracting, batching))
 
 

@@ -33,6 +33,7 @@ from ...codegen.errors import (
 from ...codegen.ir.jax_compat import enable_x64, inconclusive_error, keep_weakly
 from ...codegen.program import Made, Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
+from ...codegen.source import batched
 from ..calls.arguments import find_sizes, narrowed
 from ..executables.prepared import PreparedProgram, prepare_open
 from ..executables.stats import Stats
@@ -134,7 +135,7 @@ class Derived:
         key, program = (what, *which), self._program
         if key in self._refused:
             raise UnsupportedGraphError(self._refused[key])
-        if program.source is None:
+        if program.source is None and what != "batched":
             raise DerivativeError(
                 f"{program.name} has no derivative: it was loaded from an artifact, unpickled or padded, without a "
                 "graph; save the program with derivatives=1 (pickle program.with_pullback()), or save a program of the "
@@ -142,7 +143,8 @@ class Derived:
             )
 
         def make() -> Derivation | None:
-            found: Made | None = getattr(program.source, what)(program, *which)
+            method = batched if program.source is None else getattr(program.source, what)
+            found: Made | None = method(program, *which)
             return None if found is None else (self._compile(found.program), found.places)
 
         try:
@@ -162,9 +164,6 @@ class Derived:
 
     def batched(self, mapped: tuple[bool, ...]) -> Transformable | None:
         """With a leading batch axis on the mapped arguments; None where that cannot be, see `loops`."""
-        if self._program.source is None:
-            self._refused["batched", mapped] = "there is no graph: the program was loaded from an artifact"
-            return None
         try:
             found = self.made("batched", mapped)
         except (UnsupportedOpError, UnsupportedGraphError, GraphError) as error:

@@ -16,13 +16,14 @@ from ...errors import PassError
 from .. import ops
 from ..bindings import DYNAMIC, current_context, ir, stablehlo
 from ..kinds import AXES, CHLO, SCALAR_OPERANDS, STABLEHLO, identity, monoid_of
-from ..op_sheet import Indexing, leading, leading_dot
+from ..op_sheet import Indexing, dot_shape, leading
 from ..ops import Size
 from ..values import (
     attributes_of,
     call_target,
     convolution_numbers,
     dense_attr,
+    dot_sides,
     dtype_of,
     flag_of,
     integers,
@@ -164,13 +165,29 @@ def _window(batcher: Batcher, x: ir.Value, start: ir.Value, *vectors: ir.Value) 
 
 @rule("dot_general")
 def dot(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
-    """One side with the axis: it is one that the dot keeps. Both: one of its batches."""
+    """Where both sides have the axis, it is one of the dot's batches. Else the dot keeps it: in front of what it keeps,
+    with the side that has it as the left one, so that rows of columns need no transposition."""
     sides = batcher.rows_of(op)
-    numbers, place = leading_dot(op, [side.each for side in sides])
-    shape = sizes_of(op.results[0])
-    shape.insert(place, batcher.extent)
-    made = batcher.like(op, [side.value for side in sides], [shape], dot_dimension_numbers=numbers)[0]
-    return [_to_front(made, place)]
+    swapped = sides[1].each and not sides[0].each and "algorithm" not in op.attributes
+    places, attributes = [0, 1][:: -1 if swapped else 1], dict[str, ir.Attribute]()
+    contracting, batching = (
+        [[axis + sides[place].each for axis in axes[place]] for place in places] for axes in dot_sides(op)
+    )
+    sides = [sides[place] for place in places]
+    if sides[0].each and sides[1].each:
+        batching = [[0, *axes] for axes in batching]
+    if swapped and "precision_config" in op.attributes:
+        attributes["precision_config"] = ir.ArrayAttr.get(list(ir.ArrayAttr(op.attributes["precision_config"]))[::-1])
+    attributes["dot_dimension_numbers"] = ops.dot_numbers(contracting, batching)
+    shapes = [sizes_of(side.value) for side in sides]
+    shape, start = dot_shape(contracting, batching, shapes), len(batching[0])
+    made = batcher.like(op, [side.value for side in sides], [shape], **attributes)[0]
+    kept = len(shapes[0]) - len(contracting[0]) - start  # of the first side
+    first = 0 if sides[0].each and sides[1].each else start if sides[0].each else start + kept
+    rest = [axis for axis in range(len(shape)) if axis != first]
+    if swapped:
+        rest = [*rest[:start], *rest[start + kept - 1 :], *rest[start : start + kept - 1]]
+    return [ops.transpose(made, [first, *rest])]
 
 
 @rule("reduce", "reduce_window")

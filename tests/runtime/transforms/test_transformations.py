@@ -17,6 +17,7 @@ from densities import MODELS, Model, logistic_data
 from jax.test_util import check_grads
 from pytensor.compile.builders import OpFromGraph
 from pytensor.gradient import grad_clip
+from pytensor.raise_op import Assert
 
 import hlograph
 
@@ -319,15 +320,18 @@ def test_bad_uses_have_clear_errors() -> None:
         jax.jit(function)(np.ones((3, 1)), data[1])
 
 
-def test_a_loaded_program_batches_in_a_loop_and_has_no_derivative(tmp_path: Any) -> None:
+def test_a_loaded_program_batches_and_has_no_derivative(tmp_path: Any) -> None:
     x = pt.dvector("x")
-    program = hlograph.emit_stablehlo(([x], pt.sin(x).sum()))
+    program = hlograph.emit_stablehlo(([x], Assert("finite")(pt.sin(x).sum(), (x < 9).all())))
     function = hlograph.load(program.save(tmp_path / "sine.mlir")).compile()
-    batch = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_allclose(jax.vmap(function)(batch), np.sin(batch).sum(axis=1))
-    assert "artifact" in next(iter(function.derived.loops.values()))
+    batch = np.arange(6.0).reshape(1, 2, 3)
+    for mapped in (jax.vmap(jax.vmap(function)), jax.jit(jax.vmap(jax.vmap(function)))):
+        np.testing.assert_allclose(mapped(batch), np.sin(batch).sum(axis=2))
+    assert "while" not in jax.jit(jax.vmap(function)).lower(batch[0]).as_text()
+    with pytest.raises(AssertionError, match="finite"):
+        jax.vmap(function)(batch[0] + 4)
     with pytest.raises(hlograph.errors.DerivativeError, match="derivatives=1"):
-        jax.grad(function)(batch[0])
+        jax.grad(function)(batch[0, 0])
 
 
 @pytest.mark.sampled(4)
@@ -348,6 +352,11 @@ def test_a_program_saved_with_its_pullback(tmp_path: Any, suffix: str) -> None:
         betas = np.stack([beta, -beta])
         expected = jax.vmap(jax.grad(LOGISTIC.value, 2), (None, None, 0))(X, y, betas)
         assert_tree(jax.vmap(first)(betas), expected)
+        rows = jax.vmap(function, (None, None, 0))
+        assert_tree(jax.grad(lambda b, X=X, y=y, rows=rows: rows(X, y, b)[0].sum())(betas), expected)
+        shared = jax.grad(lambda X, y=y, betas=betas, rows=rows: rows(X, y, betas)[0].sum())(X)
+        of_each = jax.vmap(jax.grad(LOGISTIC.value), (None, None, 0))(X, y, betas)
+        assert_tree(shared, of_each.sum(0))
     with pytest.raises(hlograph.errors.DerivativeError, match="pullback only"):
         jax.jvp(lambda b: function(X, y, b), (beta,), (beta,))
     with pytest.raises(hlograph.errors.DerivativeError, match="pullback only"):
