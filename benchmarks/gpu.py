@@ -63,7 +63,7 @@ def benchmark(what: str, *names: str, needs: tuple[str, ...] = (), limit: int = 
 STEPS = {
     "tests": Step(
         "Tests marked `gpu`",
-        ("-m", "pytest", "-q", "-m", "gpu", "tests/runtime", "tests/aot"),
+        ("-P", "-m", "pytest", "-q", "-m", "gpu", "tests/runtime", "tests/aot"),
         ("pytest", "pytensor"),
         300,
     ),

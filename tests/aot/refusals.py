@@ -24,14 +24,14 @@ class Refusal:
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
-        r"/builder/custom_call\.",
-        "a_target|Side-effect HLO",
-        "a test of the text only: the custom call's target is made up",
-    ),
-    Refusal(
         r"/rules/",
         "custom call 'hlograph.host' is not one that a file may hold",
         "it calls Python of the process that made it, which no file holds",
+    ),
+    Refusal(
+        r"^gpu/.*/rules/(Schur|SolveContinuousLyapunov|BilinearSolveDiscreteLyapunov)\.",
+        "PassError",
+        "XLA has no Schur decomposition for GPUs, also not for `jax.scipy.linalg.schur`",
     ),
     Refusal(
         r"^tpu/\w+/4/",
