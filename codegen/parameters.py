@@ -150,7 +150,8 @@ def take_out(
     taken = {argument.name for module in modules for argument in signatures.read(module).arguments}
     found = []
     for module in modules:
-        inline_calls(module, only=cache(lambda function: any(True for _ in _large_constants(function, limit))))
+        holding = cache(lambda function: any(True for _ in _large_constants(function, limit)))
+        inline_calls(module, fixed=True, implementing=True, only=holding)
         run_pipeline(module, "symbol-dce")
         constants = []
         for operation in list(_large_constants(main_function(module), limit)):

@@ -149,7 +149,7 @@ def with_less_saved(program: Program) -> tuple[Program, Program, Report]:
         The program with its calls inlined, the same after `work_into_loops` and `recompute_saved`, and what these say.
     """
     module = program.copy_module()
-    inline_calls(module)
+    inline_calls(module, fixed=True, implementing=True)
     run_pipeline(module, "canonicalize,cse,symbol-dce")
     before = Program.parse(str(module))
     report = Report("recompute_saved", True)

@@ -18,6 +18,7 @@ from ..codegen import signature as signatures
 from ..codegen.dims import Dim
 from ..codegen.errors import PaddingError
 from ..codegen.ir.bindings import ir
+from ..codegen.ir.clone import captured
 from ..codegen.ir.host_calls import is_host_call, name_of
 from ..codegen.ir.values import call_target, main_function, symbol_of
 from ..codegen.passes import pad
@@ -221,7 +222,7 @@ class _Reader:
             found.append(self._makers[value])
         for operation in (view.operation for view in block.operations):
             results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
-            taken = [*operation.operands, *(_captured(operation) if operation.name in _CONTROL else ())]
+            taken = [*operation.operands, *(captured(operation) if operation.name in _CONTROL else ())]
             sources = tuple(dict.fromkeys(self._makers[value] for value in taken))
             if operation.name in _TERMINATORS:
                 found.append(Node("outputs", "", title, (), operands, sources=sources))
@@ -264,15 +265,6 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
         return dim
     names = [name for name, size in pins.items() if size == dim]
     return dimension.symbol(names[0]) if len(names) == 1 else "?"
-
-
-def _captured(operation: ir.Operation) -> list[ir.Value]:
-    """The values from outside that the regions of an op use; without its operands."""
-    views = [view.operation for region in operation.regions for block in region.blocks for view in block.operations]
-    made: set[ir.Value] = {value for view in views for value in view.block.arguments}
-    used = dict.fromkeys(value for view in views for value in (*view.operands, *_captured(view)))
-    made.update(value for view in views for value in view.results)
-    return [value for value in used if value not in made and value not in set(operation.operands)]
 
 
 def _short(operation: ir.Operation) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .bindings import DYNAMIC, ir
 from .ops import tensor_type
-from .values import terminator
+from .values import terminator, walk
 
 
 def clone(
@@ -67,3 +67,12 @@ def replace_operands(op: ir.Operation, instead: Callable[[ir.Value], ir.Value]) 
         for block in region.blocks:
             for inner in block.operations:
                 replace_operands(inner.operation, instead)
+
+
+def captured(operation: ir.Operation) -> list[ir.Value]:
+    """Values from outside that an op's regions read."""
+    around = walk(operation) if operation.regions else []
+    blocks = [block for op in around for region in op.regions for block in region.blocks]
+    inside: set[ir.Value] = {argument for block in blocks for argument in block.arguments}
+    inside.update(result for inner in around[1:] for result in inner.results)
+    return [x for x in dict.fromkeys(operand for inner in around[1:] for operand in inner.operands) if x not in inside]

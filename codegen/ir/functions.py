@@ -98,15 +98,15 @@ _FIXED = 'inlineable = "false"'
 def inline_calls(
     module: ir.Module,
     *,
-    all_of_them: bool = True,
-    implementing: bool = True,
+    fixed: bool = False,
+    implementing: bool = False,
     only: Callable[[ir.Operation], bool] = lambda function: True,
 ) -> None:
     """Puts the callee's body in place of every call, those in loops included.
 
-    Without `all_of_them` calls and functions that are marked as not to be inlined stay
-    (`mhlo.frontend_attributes = {inlineable = "false"}`); without `implementing` calls of functions that say what they
-    implement, for which a library may come later. `only` says of which functions, once what they call is inlined.
+    Calls stay that are marked as not to be inlined, or whose functions are (`mhlo.frontend_attributes = {inlineable =
+    "false"}`), without `fixed`; and calls of functions that say what they implement, for which a library may come
+    later, without `implementing`. `only` says of which functions, once what they call is inlined.
 
     StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
     which a call in a loop breaks while the loop's own types are still being refined.
@@ -123,8 +123,8 @@ def inline_calls(
                 callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
                 flatten(callee)
                 function = functions[callee]
-                fixed = any(_FIXED in text_attribute(op, "mhlo.frontend_attributes") for op in (operation, function))
-                stays = fixed and not all_of_them
+                marks = [text_attribute(op, "mhlo.frontend_attributes") for op in (operation, function)]
+                stays = not fixed and any(_FIXED in mark for mark in marks)
                 if not stays and only(function) and (implementing or IMPLEMENTS not in function.attributes):
                     inline(operation, function)
 
@@ -166,7 +166,7 @@ def flat(source: ir.Module) -> ir.Module:
     for operation in walk(source):
         if call_target(operation) == "shape_assertion":
             operation.erase()
-    inline_calls(source, implementing=False)
+    inline_calls(source, fixed=True)
     run_pipeline(source, "canonicalize,cse,symbol-dce")
     return source
 

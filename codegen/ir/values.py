@@ -10,8 +10,8 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..dtypes import kind_of
 from ..errors import ArtifactError
 from .bindings import DYNAMIC, RELEASE, ir, stablehlo
 from .refused import Refused, require
+
+Key = TypeVar("Key", bound=Hashable)
 
 # ---- element types and dtypes -----------------------------------------------------------------------------------
 
@@ -370,6 +372,17 @@ def single_use(value: ir.Value) -> bool:
     return next(uses, None) is not None and next(uses, None) is None
 
 
+def reached(starts: Iterable[Key], following: Callable[[Key], Iterable[Key]]) -> Iterator[Key]:
+    """What can be reached from some things, they themselves included: each once, before `following` is asked of it."""
+    pending, seen = list(starts), set[Key]()
+    while pending:
+        found = pending.pop()
+        if found not in seen:
+            seen.add(found)
+            yield found
+            pending.extend(following(found))
+
+
 def ancestors(op: ir.Operation) -> Iterator[ir.Operation]:
     """The ops that an op lies in, innermost first, up to the module."""
     parent = op.parent
@@ -434,11 +447,6 @@ def loops_by_depth(module: ir.Module) -> list[ir.Operation]:
                 depth, parent = depth + 1, parent.operation.parent
             found.append((-depth, number, op))
     return [op for _, _, op in sorted(found, key=lambda entry: entry[:2])]
-
-
-def has_operations(module: ir.Module, count: int) -> bool:
-    """Whether a module holds at least so many operations, functions not counted."""
-    return sum(op.name not in ("builtin.module", "func.func") for op in walk(module)) >= count
 
 
 def symbol_of(function: ir.Operation) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence, Set
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import inline_calls
 from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
-from ..ir.values import has_operations, walk
+from ..ir.values import op_counts, walk
 from ..signature import forget_unused_counts
 from .registry import available, find, parse_spec, write_spec
 from .report import Report, Watch
@@ -59,7 +59,7 @@ def run_all(
     def has(wanted: Collection[str] | int) -> bool:
         nonlocal names
         if isinstance(wanted, int):
-            return has_operations(copy or module, wanted)
+            return op_counts(copy or module).total() >= wanted
         names = names or {op.name for op in walk(copy or module)}
         return not names.isdisjoint(wanted)
 
@@ -72,7 +72,7 @@ def run_all(
             if how.on_loops and copy is None:
                 copy, on_copy = clone_module(module), list[str]()
                 if has({"func.call"}):
-                    inline_calls(copy, all_of_them=False, implementing=False)
+                    inline_calls(copy)
                 run_pipeline(copy, "canonicalize,cse,symbol-dce")
             begin = time.perf_counter()
             report = Report(how.name, detailed, silent=not (how.on_loops or how.reassociates))

@@ -28,9 +28,8 @@ import numpy as np
 from ..errors import PassError
 from ..ir import kinds
 from ..ir import ops as builders
-from ..ir.batching import captured
 from ..ir.bindings import ir, run_pipeline, stablehlo
-from ..ir.clone import clone, replace_operands
+from ..ir.clone import captured, clone, replace_operands
 from ..ir.functions import call_function, inline_calls
 from ..ir.tidy import erase_unused
 from ..ir.values import (
@@ -59,7 +58,7 @@ def run(module: ir.Module, report: Report, *, ops: int = OPS) -> None:
     """
     if ops < 2:
         raise PassError(f"pass 'cpu_regions': ops is at least 2, not {ops}")
-    inline_calls(module, all_of_them=False)  # those that are to stay calls are calls in a kernel too
+    inline_calls(module, implementing=True)  # those that are to stay calls are calls in a kernel too
     run_pipeline(module, "symbol-dce", name="cpu_regions")
     erase_unused(module)
     main = main_function(module)

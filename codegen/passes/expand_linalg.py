@@ -13,6 +13,6 @@ from .factor_loops import expand
 from .report import Report
 
 
-def run(module: ir.Module, _report: Report) -> None:
+def run(module: ir.Module, report: Report) -> None:
     """The pass."""
-    expand(module)
+    expand(module, report)

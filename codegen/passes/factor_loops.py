@@ -1,142 +1,154 @@
-"""Factorizations as plain StableHLO loops, transforms as products: what `expand_linalg` and `for_iree` write.
+"""Factorizations as plain StableHLO: what `portable_linalg`, `expand_linalg` and `for_iree` write.
 
     before  %l = stablehlo.cholesky %a, lower = true : tensor<8x8xf64>
     after   %l = call @cholesky_expanded(%a) : ...        // a while over the columns
 
-Preconditions: a transform's sizes are static. Rounding: sums in another order than a library's. The loops are made for
-reading and for checking, not for speed.
+In: a module, and which form takes an operation's place. Out: a call of a private function. A matrix is gone through by
+panels of columns, or by some rows of unknowns at a time, with products of matrices for the rest. Preconditions: static
+shapes. Rounding: sums in another order than a library's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from .. import builder as hlo
-from .. import dims as dimension
-from ..builder import Builder, SizeSource, Tensor
-from ..builder.matrices import adjoint, pick, places, spread, steps, swap
-from ..builder.types import INT64, Dims, DType
+from ..builder import Builder, Tensor
+from ..builder.matrices import adjoint, matmul, over_batch, places, real_part, steps, swap
+from ..builder.types import INT64
 from ..errors import PassError
 from ..ir.bindings import ir
 from ..ir.dynamic_calls import of_fft
 from ..ir.functions import adopt, replace_by_call
 from ..ir.values import flag_of, numpy_dtype, walk
+from .report import Report
+
+Form = Callable[..., Sequence[Tensor]]
 
 
-def expand(module: ir.Module) -> list[str]:
-    """Writes the factorizations of a module out, in place.
-
-    Returns:
-        The symbols of the functions that it now has for them.
-    """
-    symbols = []
+def write_out(module: ir.Module, report: Report, find: Callable[[ir.Operation], tuple[Form | None, str]]) -> None:
+    """Puts forms in place of operations: `find` gives an operation's, from it and its operands, and the form's name."""
     for operation in walk(module):
-        if operation.name not in _FORMS:
-            continue
-        builder = Builder(module.context, "expanded")
-        specs = _specs(operation)
-        with builder.function("main", specs) as arguments:
-            for number, argument in enumerate(arguments):
-                for axis, dim in enumerate(argument.dims):
-                    if not isinstance(dim, int):
-                        builder.add_root(SizeSource(str(dim), arguments[number], axis))
-            builder.finish([_FORMS[operation.name](operation, *arguments)])
-        name = f"{operation.name.partition('.')[2]}_expanded"
-        symbols.append(adopt(module, builder.module, name))
-        replace_by_call(operation, symbols[-1])
-    return symbols
+        form, name = find(operation)
+        if form is not None:
+            builder = Builder(module.context, name)
+            specs = [(tuple(t.shape), numpy_dtype(t.element_type)) for t in types_of(operation, report.pass_name)]
+            with builder.function("main", specs) as arguments:
+                builder.finish(form(operation, *arguments))
+            report.applied(operation, result=f"@{name}")
+            replace_by_call(operation, adopt(module, builder.module, name))
 
 
-def _specs(operation: ir.Operation) -> list[tuple[Dims, DType]]:
-    """The operands' sizes and dtypes; the sizes of a factor and of what is solved are named, and named alike.
-
-    Raises:
-        PassError: a transform of unknown size.
-    """
+def types_of(operation: ir.Operation, pass_name: str) -> list[ir.RankedTensorType]:
+    """The types of the operands, which must be static."""
     types = [ir.RankedTensorType(value.type) for value in operation.operands]
-    if operation.name == "stablehlo.fft":
-        if types[0].has_static_shape:
-            return [(tuple(types[0].shape), numpy_dtype(types[0].element_type))]
-        raise PassError(f"expand_linalg needs a transform's sizes; specialize first (at {operation.location})")
-    batch = [f"b{axis}" for axis in range(types[0].rank - 2)]
-    sides = ["n", "k"] if flag_of(operation, "left_side", True) else ["k", "n"]
-    names = [[*batch, "n", "n"], [*batch, *sides]]
-    specs: list[tuple[Dims, DType]] = []
-    for type_, own in zip(types, names, strict=False):
-        dims = tuple(
-            dimension.symbol(name) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
-            for axis, name in enumerate(own[: type_.rank])
-        )
-        specs.append((dims, numpy_dtype(type_.element_type)))
-    return specs
+    if not all(type_.has_static_shape for type_ in types):
+        raise PassError(f"{pass_name} needs static shapes; specialize first (at {operation.location})")
+    return types
 
 
-def _cholesky(operation: ir.Operation, a: Tensor) -> Tensor:
-    """Right-looking: column k over the root of its pivot; its outer product leaves the rest.
+def expand(module: ir.Module, report: Report) -> None:
+    """Writes the factorizations of a module out, one column or row a step, and transforms as products, in place."""
+    write_out(module, report, lambda op: (_EXPANDED.get(op.name), f"{op.name.partition('.')[2]}_expanded"))
 
-    A pivot that is not positive makes the matrix's factor NaN, as LAPACK's potrf is read.
+
+def _cut(x: Tensor, starts: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
+    """A block of each matrix."""
+    zero = x.builder.constant(0, np.int64)
+    return hlo.dynamic_slice(x, [*[zero] * (x.ndim - 2), *starts], (*x.dims[:-2], *sizes))
+
+
+def _put(x: Tensor, block: Tensor, starts: Sequence[Tensor]) -> Tensor:
+    zero = x.builder.constant(0, np.int64)
+    return hlo.dynamic_update_slice(x, block, [*[zero] * (x.ndim - 2), *starts])
+
+
+def cholesky(operation: ir.Operation, a: Tensor, width: int = 0) -> list[Tensor]:
+    """Right-looking by panels of so many columns, 0 for all: the rest less the product of a panel with itself.
+
+    Of the matrix only the triangle that is asked for is read. What comes behind a pivot that is not positive is NaN, so
+    that the last element of the diagonal tells; the matrix's factor is NaN then, as LAPACK's potrf is read.
     """
     lower = flag_of(operation, "lower", False)
-    a = a if lower else adjoint(a)
-    strict = hlo.triangle(a, lower=True, diagonal=-1)
-    rest = hlo.add(hlo.triangle(a, lower=True), adjoint(strict))
-    rows, columns = places(a, -2), places(a, -1)
-    zero, nan = hlo.full_like(a, 0), hlo.full_like(a, np.nan)
-
-    def body(k: Tensor, rest: Tensor, factor: Tensor) -> list[Tensor]:
-        at_column, at_row = hlo.compare("EQ", columns, k), hlo.compare("EQ", rows, k)
-        column = spread(pick(rest, at_column, -1), rest, -1)
-        pivot = spread(pick(rest, at_row, -2), rest, -2)
-        pivot = spread(pick(pivot, at_column, -1), rest, -1)
-        positive = hlo.compare("GT", hlo.real(pivot) if pivot.dtype.kind == "c" else pivot, 0)
-        scaled = hlo.select(hlo.compare("GE", rows, k), hlo.divide(column, hlo.sqrt(pivot)), zero)
-        rest = hlo.subtract(rest, hlo.multiply(scaled, adjoint(scaled)))
-        return [rest, hlo.select(positive, hlo.select(at_column, scaled, factor), nan)]
-
-    factor = steps(a.dims[-1], [rest, zero], body)[1]
-    return factor if lower else adjoint(factor)
-
-
-def _triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor) -> Tensor:
-    """Substitution, one row of the unknowns a step."""
-    return solve_from_left(operation, a, b, _substitute)
+    rest = a if lower else adjoint(a)
+    rows, last, above = int(a.dims[-1]), a.ndim - 1, [0] * (a.ndim - 2)  # type: ignore[arg-type]
+    if not rows:
+        return [a]
+    panels = []
+    for start in range(0, rows, width or rows):
+        wide = min(width or rows, rows - start)
+        left = rows - start - wide
+        panel = _panel(hlo.slice_axis(rest, last, 0, wide))
+        panels.append(hlo.pad(panel, a.builder.constant(np.zeros((), a.dtype)), [*above, start, 0], [*above, 0, 0]))
+        if left:
+            below = hlo.slice_axis(panel, last - 1, wide, left)
+            corner = hlo.slice_axes(rest, {last - 1: (wide, left, 1), last: (wide, left, 1)})
+            rest = corner - matmul(below, adjoint(below))
+    factor = hlo.concatenate(panels, last)
+    end = real_part(hlo.slice_axes(factor, {last - 1: (rows - 1, 1, 1), last: (rows - 1, 1, 1)}))
+    factor = hlo.select(over_batch(hlo.compare("NE", end, end), factor), hlo.full_like(factor, np.nan), factor)
+    return [factor if lower else adjoint(factor)]
 
 
-def solve_from_left(operation: ir.Operation, a: Tensor, b: Tensor, substitute: Callable[..., Tensor]) -> Tensor:
-    """A `stablehlo.triangular_solve` by a function that solves `a x = b`; `lower` and `unit` are told to it."""
-    lower = flag_of(operation, "lower", False)
-    unit = flag_of(operation, "unit_diagonal", False)
-    a = hlo.triangle(a, lower=lower)
+def _panel(matrix: Tensor) -> Tensor:
+    """The first columns of a factor: each less its product with those so far, over the root of its pivot."""
+    rows, width = (int(dim) for dim in matrix.dims[-2:])  # type: ignore[arg-type]
+    zero = matrix.builder.constant(0, np.int64)
+
+    def body(k: Tensor, factor: Tensor) -> list[Tensor]:
+        rest = _cut(matrix, [zero, k], [rows, 1]) - matmul(factor, adjoint(_cut(factor, [k, zero], [1, width])))
+        pivot = real_part(_cut(rest, [k, zero], [1, 1]))
+        root = hlo.sqrt(hlo.select(hlo.compare("GT", pivot, 0), pivot, hlo.full_like(pivot, np.nan)))
+        scaled = rest / over_batch(hlo.convert(root, rest.dtype), rest)
+        column = hlo.select(hlo.compare("GE", places(rest, -2), k), scaled, hlo.full_like(rest, 0))
+        return [_put(factor, column, [zero, k])]
+
+    return steps(width, [hlo.full_like(matrix, 0)], body)[0]
+
+
+def triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor, at_once: int = 1) -> list[Tensor]:
+    """Substitution, so many rows of the unknowns a step."""
+    lower, unit = flag_of(operation, "lower", False), flag_of(operation, "unit_diagonal", False)
     kind = str(operation.attributes["transpose_a"])
     if "NO_TRANSPOSE" not in kind:
         a, lower = adjoint(a) if "ADJOINT" in kind else swap(a), not lower
-    if not flag_of(operation, "left_side", True):
-        # x a = b is a^T x^T = b^T.
-        return swap(substitute(swap(a), swap(b), lower=not lower, unit=unit))
-    return substitute(a, b, lower=lower, unit=unit)
+    if flag_of(operation, "left_side", True):
+        return [_substituted(a, b, lower, unit, at_once)]
+    return [swap(_substituted(swap(a), swap(b), not lower, unit, at_once))]  # x a = b is a^T x^T = b^T
 
 
-def _substitute(a: Tensor, b: Tensor, *, lower: bool, unit: bool) -> Tensor:
-    n = a.dims[-1]
-    batch = list(range(a.ndim - 2))
-    last, second = a.ndim - 1, a.ndim - 2
-    rows, diagonal = places(b, -2), hlo.compare("EQ", places(a, -2), places(a, -1))
-    divisors = hlo.full_like(pick(a, diagonal, -1), 1) if unit else pick(a, diagonal, -1)
-    divisors = hlo.broadcast_in_dim(divisors, b.dims, [*batch, second])
-    off_diagonal = hlo.select(diagonal, hlo.full_like(a, 0), a)
+def _substituted(a: Tensor, b: Tensor, lower: bool, unit: bool, at_once: int) -> Tensor:
+    """Some rows of unknowns at a time; those that are not known yet are zero.
+
+    Slices do not go over the end: the last rows may begin with some that are known, which are solved for again.
+    """
+    rows, columns = (int(dim) for dim in b.dims[-2:])  # type: ignore[arg-type]
+    if not rows:
+        return b
+    above, last, zero = [0] * (a.ndim - 2), a.ndim - 1, a.builder.constant(0, np.int64)
+    beside = hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1)
 
     def body(k: Tensor, x: Tensor) -> list[Tensor]:
-        row = k if lower else hlo.subtract(k.builder.size(n - 1), k)
-        known = hlo.dot_general(off_diagonal, x, contracting=([last], [second]), batching=(batch, batch))
-        solved = hlo.divide(hlo.subtract(b, known), divisors)
-        return [hlo.select(hlo.compare("EQ", rows, row), solved, x)]
+        at = k * at_once if lower else hlo.subtract(rows - at_once, k * at_once)
+        right, own = _cut(b, [at, zero], [at_once, columns]), _cut(a, [at, at], [at_once, at_once])
+        if rows % at_once:
+            x = _put(x, hlo.full_like(right, 0), [at, zero])
+        rest = right - matmul(_cut(beside, [at, zero], [at_once, rows]), x)
+        found: dict[int, Tensor] = {}
+        for i in range(at_once) if lower else reversed(range(at_once)):
+            row = hlo.slice_axis(rest, last - 1, i, 1)
+            element = [hlo.slice(own, [*above, i, j], [*own.dims[:-2], i + 1, j + 1]) for j in range(at_once)]
+            for j, other in found.items():
+                row = row - over_batch(element[j], row) * other
+            found[i] = row if unit else row / over_batch(element[i], row)
+        return [_put(x, hlo.concatenate([found[i] for i in range(at_once)], last - 1), [at, zero])]
 
-    return steps(n, [hlo.full_like(b, 0)], body)[0]
+    return steps(-(-rows // at_once), [hlo.full_like(b, 0)], body)[0]
 
 
-def _fft(operation: ir.Operation, x: Tensor) -> Tensor:
+def _fft(operation: ir.Operation, x: Tensor) -> list[Tensor]:
     """Each axis times the matrix of the transform."""
     kind, lengths = of_fft(operation)
     sizes = [x.builder.constant(length, INT64) for length in lengths]
@@ -144,11 +156,11 @@ def _fft(operation: ir.Operation, x: Tensor) -> Tensor:
     def along(tensor: Tensor, axis: int, inverse: bool) -> Tensor:
         return hlo.at_end(tensor, axis, lambda y: hlo.as_product(y, inverse=inverse))
 
-    return hlo.by_axes(x, kind, lengths, sizes, along)
+    return [hlo.by_axes(x, kind, lengths, sizes, along)]
 
 
-_FORMS: dict[str, Callable[..., Tensor]] = {
-    "stablehlo.cholesky": _cholesky,
-    "stablehlo.triangular_solve": _triangular_solve,
+_EXPANDED: dict[str, Form] = {
+    "stablehlo.cholesky": cholesky,
+    "stablehlo.triangular_solve": triangular_solve,
     "stablehlo.fft": _fft,
 }

@@ -55,7 +55,7 @@ def run(module: ir.Module, report: Report) -> None:
     run_pipeline(module, LEGALIZE_CHLO, name="for_iree")
     if any(op.name == "stablehlo.composite" for op in walk(module)):
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="for_iree")
-    expand(module)
+    expand(module, report)
     apply(module, _REWRITES, report)
     for op in walk(module):
         for mark in {ABSOLUTE, INSIDE} & attributes_of(op.attributes).keys():

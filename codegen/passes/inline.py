@@ -4,8 +4,9 @@
             func.func private @f(%x) { %0 = stablehlo.sine %x ... }
 
 In: a module, such as JAX lowers: `jnp.take`, `jnp.where` and others are functions that are called. Out: the module with
-the calls of functions of one block inlined, those in loops and branches too. MLIR's own inliner does nothing here:
-jaxlib does not register the extension that lets it touch `func.call`. Rounding: none.
+the calls of functions of one block inlined, those in loops and branches too, but for those that say what they
+implement, for which a library may come later. MLIR's own inliner does nothing here: jaxlib does not register the
+extension that lets it touch `func.call`. Rounding: none.
 """
 
 from __future__ import annotations
@@ -17,5 +18,5 @@ from .report import Report
 
 def run(module: ir.Module, _report: Report) -> None:
     """The pass."""
-    inline_calls(module, all_of_them=False)
+    inline_calls(module)
     run_pipeline(module, "symbol-dce", name="inline")

@@ -32,10 +32,10 @@ from ..ir.op_sheet import Form
 from ..ir.refused import Refused, require
 from ..ir.rows import Rows
 from ..ir.tidy import erase_unused
-from ..ir.values import constant, elements_of, is_static, names_of, owner, sizes_of, static_bytes, walk
+from ..ir.values import constant, elements_of, is_static, names_of, owner, reached, sizes_of, static_bytes, walk
 from ..ir.while_ops import counted
 from .report import Report
-from .stepwise import Accumulation, Lifted, Monoid, Node, Part, Progress, Written, advance, hoist, split
+from .stepwise import Accumulation, Lifted, Monoid, Node, Part, Progress, Written, advance, hoist, reads, split
 
 # Without one of these nothing is reduced.
 TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce"})
@@ -60,7 +60,7 @@ def run(
         return
     copy = clone_module(module)
     if any(op.name == "func.call" for op in walk(copy)):
-        inline_calls(copy, all_of_them=False, implementing=False)
+        inline_calls(copy)
     run_pipeline(copy, "cse,symbol-dce")
     while any(_next(Straight(each, elements, block, reassociate), report) for each in _blocks(copy)):
         erase_unused(copy)
@@ -155,8 +155,7 @@ class Straight:
     @cached_property
     def reads(self) -> list[list[int]]:
         """For each op, those whose results it reads, also deep within its regions."""
-        operands = [[x for inner in walk(op) for x in inner.operands] if op.regions else op.operands for op in self.ops]
-        return [sorted({self.place[x] for x in read if x in self.place}) for read in operands]
+        return [sorted({self.place[x] for x in reads(op) if x in self.place}) for op in self.ops]
 
     @cached_property
     def users(self) -> list[list[int]]:
@@ -169,14 +168,7 @@ class Straight:
 
     def behind(self, places: Iterable[int], following: Sequence[Sequence[int]]) -> set[int]:
         """All that follows from some ops, they themselves left out unless they follow from others."""
-        found: set[int] = set()
-        pending = list(places)
-        while pending:
-            for place in following[pending.pop()]:
-                if place not in found:
-                    found.add(place)
-                    pending.append(place)
-        return found
+        return set(reached((other for place in places for other in following[place]), following.__getitem__))
 
 
 @dataclass
@@ -272,8 +264,8 @@ def _forms(straight: Straight, places: Iterable[int]) -> dict[int, Form]:
 def _connected(forms: dict[int, Form], straight: Straight) -> list[set[int]]:
     """Groups of ops that make large arrays, each with those that read its arrays, or are read beside them."""
     groups: dict[int, set[int]] = {place: {place} for place in forms}
-    for reads in (([place] if place in forms else []) + read for place, read in enumerate(straight.reads)):
-        own = [place for place in reads if place in forms]
+    for number, read in enumerate(straight.reads):
+        own = [place for place in (number, *read) if place in forms]
         for place in own[1:]:
             one, other = groups[own[0]], groups[place]
             if one is not other:
@@ -316,15 +308,8 @@ class Loop:
     @property
     def made(self) -> list[int]:
         """The ops that the outputs need, in order."""
-        own = self.along.keys() | self.summed.keys()
-        found: set[int] = set()
-        pending = list(self.outputs)
-        while pending:
-            place = pending.pop()
-            if place not in found:
-                found.add(place)
-                pending += [source for source in self.region.straight.reads[place] if source in own]
-        return sorted(found)
+        own, reads = self.along.keys() | self.summed.keys(), self.region.straight.reads
+        return sorted(reached(self.outputs, lambda place: own.intersection(reads[place])))
 
 
 def _loops(region: Region) -> list[Loop]:

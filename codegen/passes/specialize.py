@@ -29,7 +29,7 @@ from ..ir import dynamic_calls, ops
 from ..ir.bindings import DYNAMIC, ir, run_pipeline, stablehlo
 from ..ir.functions import inline_calls, return_values
 from ..ir.modules import refusals
-from ..ir.values import call_target, dense_attr, is_static, main_function, owner, symbol_of, terminator, walk
+from ..ir.values import call_target, dense_attr, is_static, main_function, owner, reached, symbol_of, terminator, walk
 from ..signature import Count, Result, Signature
 from .report import Report
 
@@ -100,7 +100,7 @@ def refine(module: ir.Module, signature: Signature) -> str:
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
     if any(call_target(op) in dynamic_calls.RULES for op in walk(module)):
         # Behind such a call types stay open in the first round, and refinement wants one set of a function's calls.
-        inline_calls(module, implementing=False)
+        inline_calls(module, fixed=True)
         dynamic_calls.hide(module)
     run_pipeline(module, f"{_ARGUMENTS.format(types=types)},{_SHAPES}", name="specialize")
     still = _open_op(module)
@@ -118,7 +118,7 @@ def _names_for(module: ir.Module, signature: Signature) -> str:
 
     It leaves the module inlined: nothing more comes of it.
     """
-    inline_calls(module)
+    inline_calls(module, fixed=True, implementing=True)
     block = main_function(module).regions[0].blocks[0]
     deciding = [
         x for op in walk(module) if _is_open(op) for x in list(op.operands)[_SIZES.get(op.name, len(op.operands)) :]
@@ -140,16 +140,12 @@ def _names_for(module: ir.Module, signature: Signature) -> str:
 
 def _computed_from(values: Sequence[ir.Value]) -> set[ir.Value]:
     """The arguments of blocks that values are computed from, but for the sizes of arrays."""
-    found, left, seen = set[ir.Value](), list(values), set[ir.Value]()
-    while left:
-        value = left.pop()
+
+    def read(value: ir.Value) -> Sequence[ir.Value]:
         op = owner(value)
-        if op is None:
-            found.add(value)
-        elif value not in seen and op.name != "stablehlo.get_dimension_size":
-            left += op.operands
-        seen.add(value)
-    return found
+        return () if op is None or op.name == "stablehlo.get_dimension_size" else list(op.operands)
+
+    return {value for value in reached(values, read) if owner(value) is None}
 
 
 def _is_open(op: ir.Operation) -> bool:

@@ -21,7 +21,7 @@ from ..ir.clone import clone
 from ..ir.kinds import identity, is_elementwise
 from ..ir.op_sheet import Form, form_of, shortened
 from ..ir.rows import Rows, separable
-from ..ir.values import dtype_of, owner, static_shape, walk
+from ..ir.values import ancestors, dtype_of, owner, reached, static_shape, users, walk
 from ..ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ..signature import LIVE
 
@@ -205,19 +205,13 @@ def hoist(values: Iterable[ir.Value], place: ir.Operation) -> None:
 
 def dependent(loop: ir.Operation) -> list[ir.Operation]:
     """The ops of a loop's block that use what follows from its results, in order."""
-    found: set[ir.Operation] = set()
-    pending = [loop]
-    while pending:
-        for result in pending.pop().results:
-            for use in result.uses:
-                user: Any = use.owner.operation
-                while user.block != loop.block:
-                    user = user.parent.operation
-                if user not in found:
-                    found.add(user)
-                    pending.append(user)
+
+    def following(op: ir.Operation) -> Iterator[ir.Operation]:
+        for user in (user for result in op.results for user in users(result)):
+            yield next(around for around in (user, *ancestors(user)) if around.block == loop.block)
+
     in_order: Any = functools.cmp_to_key(lambda a, b: -1 if a.is_before_in_block(b) else 1)
-    return sorted(found, key=in_order)
+    return sorted(list(reached([loop], following))[1:], key=in_order)
 
 
 _SELECTING = frozenset(f"stablehlo.{name}" for name in ("compare", "select", "and", "or", "not", "return", "constant"))

@@ -41,7 +41,7 @@ from ...codegen.ir.modules import verify
 from ...codegen.ir.portable import deserialize_portable
 from ...codegen.ir.reading import sizes_first
 from ...codegen.ir.tidy import drop_identities
-from ...codegen.ir.values import attributes_of, call_target, has_operations, main_function, symbol_of, walk
+from ...codegen.ir.values import attributes_of, call_target, main_function, op_counts, symbol_of, walk
 from ...codegen.passes import reduce_in_blocks, roll_loops
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Signature
@@ -380,7 +380,7 @@ def _take_over(
             operation.result.replace_all_uses_with(operation.operands[0])
             operation.erase()
     run_pipeline(module, "inline", name="inline")
-    inline_calls(module, implementing=False)
+    inline_calls(module, fixed=True)
     if not jax.config.jax_enable_x64:
         _widen_sizes(module)
     for item in [item.operation for item in module.body.operations]:
@@ -389,7 +389,7 @@ def _take_over(
         elif symbol_of(item) != "main":
             item.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
     # In a long module a factor of 1 may be one step's of many that are to be a loop again.
-    if not has_operations(module, roll_loops.TRIGGERS):
+    if op_counts(module).total() < roll_loops.TRIGGERS:
         drop_identities(module)
     run_pipeline(module, "canonicalize,cse,symbol-dce", name="canonicalize")
     sizes_first(module)

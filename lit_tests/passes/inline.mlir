@@ -14,3 +14,18 @@ module @called {
     return %0 : tensor<4xf64>
   }
 }
+
+// -----
+
+// A library may come for what a function implements.
+// CHECK-LABEL: module @implements
+// CHECK: call @lu
+module @implements {
+  func.func @main(%arg0: tensor<4xf64>) -> tensor<4xf64> {
+    %0 = call @lu(%arg0) : (tensor<4xf64>) -> tensor<4xf64>
+    return %0 : tensor<4xf64>
+  }
+  func.func private @lu(%arg0: tensor<4xf64>) -> tensor<4xf64> attributes {hlograph.implements = "lu"} {
+    return %arg0 : tensor<4xf64>
+  }
+}

@@ -7,9 +7,8 @@ does it to a module, the builder (`mapped`) to what a rule makes of one element,
 from . import control, rules  # they register their rules
 from .batcher import Batcher as Batcher
 from .batcher import Row as Row
-from .batcher import captured as captured
 from .batcher import demanded as demanded
 from .batcher import total as total
 from .batcher import worst as worst
 
-__all__ = ["Batcher", "Row", "captured", "control", "demanded", "rules", "total", "worst"]
+__all__ = ["Batcher", "Row", "control", "demanded", "rules", "total", "worst"]

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from ...errors import PassError
 from .. import ops
 from ..bindings import DYNAMIC, ir, stablehlo
-from ..clone import clone, replace_operands
+from ..clone import captured, clone, replace_operands
 from ..kinds import EFFECTS
 from ..ops import Size
 from ..values import call_target, constant, dot_sides, dtype_of, flag_of, owner, shape_of, sizes_of, terminator, users
@@ -263,24 +263,6 @@ CONTROL: dict[str, Callable[[Batcher, ir.Operation], list[Row]]] = {}
 class _Rows(dict[ir.Value, Row]):
     def __missing__(self, value: ir.Value) -> Row:
         return Row(value, False)
-
-
-def captured(operation: ir.Operation) -> list[ir.Value]:
-    """Values from outside that an op's regions read."""
-    if not operation.regions:
-        return []
-    inside: set[ir.Value] = set()
-    read: dict[ir.Value, None] = {}
-    stack = [block for region in operation.regions for block in region.blocks]
-    while stack:
-        block = stack.pop(0)
-        inside.update(block.arguments)
-        for opened in block.operations:
-            inner = opened.operation
-            inside.update(inner.results)
-            read.update(dict.fromkeys(inner.operands))
-            stack.extend(each for region in inner.regions for each in region.blocks)
-    return [value for value in read if value not in inside]
 
 
 # ---- sums over the rows --------------------------------------------------------------------------------------------

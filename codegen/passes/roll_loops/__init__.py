@@ -23,9 +23,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ...ir.batching import captured
 from ...ir.bindings import ir, run_pipeline
-from ...ir.clone import clone_block
+from ...ir.clone import captured, clone_block
 from ...ir.functions import add_function
 from ...ir.modules import clone_module, replace_body, verify
 from ...ir.refused import require

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir.batching import captured
 from ...ir.bindings import ir
+from ...ir.clone import captured
 from ...ir.kinds import STABLEHLO, having
 from ...ir.values import Array, bytes_of, dtype_of, sizes_of
 from .find import Run

@@ -26,7 +26,7 @@ from ...ir.clone import clone
 from ...ir.kinds import EFFECTS, STABLEHLO
 from ...ir.refused import Refused, needed, require
 from ...ir.rows import Rows
-from ...ir.values import owner, sizes_of, static_bytes, static_shape, users
+from ...ir.values import owner, reached, sizes_of, static_bytes, static_shape, users
 from ...ir.while_ops import rebuild_while
 from ..report import Report
 from ..stepwise import (
@@ -390,18 +390,15 @@ _CHEAP = STABLEHLO - {f"stablehlo.{name}" for name in ("exponential", "tanh", "l
 
 def _is_costly(region: Region, gone: set[ir.Value]) -> bool:
     """Whether XLA:CPU would compute a sine again in each accumulator, which is a fusion of its own."""
-    pending = [write.value for value in gone for write in region.stacks[value].writes]
-    seen = set()
-    while pending:
-        op = owner(pending.pop())
-        if op is None or op in seen or not region.loop.inside(op.results[0]):
-            continue
-        seen.add(op)
-        if op.name in _RECOMPUTED:
-            return True
-        if op.name in _CHEAP or op.name in MOVING:
-            pending.extend(op.operands)
-    return False
+
+    def following(value: ir.Value) -> Sequence[ir.Value]:
+        op = owner(value)
+        cheap = op is not None and region.loop.inside(value) and (op.name in _CHEAP or op.name in MOVING)
+        return list(op.operands) if op is not None and cheap else []
+
+    written = [write.value for value in gone for write in region.stacks[value].writes]
+    makers = (owner(value) for value in reached(written, following) if region.loop.inside(value))
+    return any(op is not None and op.name in _RECOMPUTED for op in makers)
 
 
 def _part_of(stack: Stack, known: dict[ir.Value, ir.Value], barrier: bool) -> ir.Value:

@@ -25,7 +25,7 @@ from ...ir.bindings import ir, stablehlo
 from ...ir.kinds import direction_of, having, monoid_of
 from ...ir.op_sheet import form_of
 from ...ir.refused import Refused, needed, require
-from ...ir.values import constant, dtype_of, integers, is_constant, owner, shape_of, static_shape, unspread
+from ...ir.values import constant, dtype_of, integers, is_constant, owner, reached, shape_of, static_shape, unspread
 from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ..stepwise import Accumulation, Lifted, Monoid, Node, Progress
 
@@ -77,14 +77,8 @@ class Region:
 
     def below(self, values: list[ir.Value]) -> list[Node]:
         """The nodes that make values, down to the stacks."""
-        found: dict[ir.Value, Node] = {}
-        pending = list(values)
-        while pending:
-            value = pending.pop()
-            if value in self.nodes and value not in found:
-                found[value] = self.nodes[value]
-                pending.extend(self.sources(self.nodes[value]))
-        return list(found.values())
+        made = reached(values, lambda value: self.sources(self.nodes[value]) if value in self.nodes else ())
+        return [self.nodes[value] for value in made if value in self.nodes]
 
     def counts_live_rows(self, reduction: Accumulation) -> bool:
         """Whether what the loop writes is all that there is, or the padding pass says that only it counts."""
