@@ -143,8 +143,7 @@ show("reduce_monoid.static", [real], each("add", "multiply", "maximum", "minimum
 show("reduce_monoid.static.int32", [("int32", 3, 4)], each("maximum", "minimum", "and", "or", "xor"))
 
 
-# CHECK-LABEL: module @arg_reduce.dynamic
-# CHECK-NEXT: c:2 = reduce<[0]>(arg0, dynamic_iota<0, ?x4xi64>([size<0>(arg0), 4]), inf, 9223372036854775807) : tensor<4xf64>, tensor<4xi64>
+# CHECK: arg_reduce.dynamic: c:2 = reduce<[0]>(arg0, dynamic_iota<0, ?x4xi64>([size<0>(arg0), 4]), inf, 9223372036854775807) : tensor<4xf64>, tensor<4xi64>
 # CHECK-NEXT: (p0, p1, p2, p3) ->
 # CHECK-NEXT: a = NE(p0, p0) : tensor<i1>
 # CHECK-NEXT: b = or(or(LT(p0, p2), and(a, EQ(p2, p2))), and(or(EQ(p0, p2), and(a, NE(p2, p2))), LT(p1, p3))) : tensor<i1>
@@ -173,8 +172,7 @@ def called_twice(x, y):
     return [hlo.call("ramp", [x], body)[0], hlo.call("ramp", [y], body)[0]]
 
 
-# CHECK-LABEL: module @call.dynamic
-# CHECK-NEXT: return @ramp(arg0), @ramp_1(arg1) : tensor<?xf64>, tensor<4xf64>
+# CHECK: call.dynamic: return @ramp(arg0), @ramp_1(arg1) : tensor<?xf64>, tensor<4xf64>
 # CHECK-NEXT: @ramp(tensor<?xf64>) -> tensor<?xf64>:
 # CHECK-NEXT: return add(arg0, convert<f64>(dynamic_iota<0, ?xi64>(size<0>(arg0)))) : tensor<?xf64>
 # CHECK-NEXT: @ramp_1(tensor<4xf64>) -> tensor<4xf64>:
@@ -188,8 +186,7 @@ def call_of_a_part(x):
     return hlo.call("count", [part], lambda a: [a.builder.size(a.dims[0])])
 
 
-# CHECK-LABEL: module @call.dynamic.part
-# CHECK-NEXT: return @count(real_dynamic_slice(arg0, 1, size<0>(arg0), 1)) : tensor<i64>
+# CHECK: call.dynamic.part: return @count(real_dynamic_slice(arg0, 1, size<0>(arg0), 1)) : tensor<i64>
 # CHECK-NEXT: @count(tensor<?xf64>) -> tensor<i64>:
 # CHECK-NEXT: return size<0>(arg0) : tensor<i64>
 show("call.dynamic.part", [("float64", "n")], call_of_a_part)

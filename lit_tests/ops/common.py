@@ -45,12 +45,9 @@ def show(name: str, inputs: Sequence[Any], outputs: Any, dims: Any = None, **opt
 
 
 def print_case(name: str, program: hlograph.Program) -> None:
-    """Prints a module; one that is a single term as `name: term`."""
+    """Prints a module's lines, the first one behind the name; of a single term without `return`."""
     first, *rest = lines_of(program)
-    if rest:
-        print(f"module @{name}", first, *rest, sep="\n")
-    else:
-        print(f"{name}: {first.removeprefix('return ')}")
+    print(f"{name}: {first if rest else first.removeprefix('return ')}", *rest, sep="\n")
 
 
 def lines_of(program: hlograph.Program) -> Iterator[str]:

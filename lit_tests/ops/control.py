@@ -30,8 +30,7 @@ show("Blockwise.dynamic", [x, y], pt.matmul(x, y), {"x": ("n", 3, 4), "y": (4, 5
 x = pt.dvector("x")
 checked = CheckAndRaise(ValueError, "sum too large")(x, x.sum() < 1, x.sum() > 0)
 
-# CHECK-LABEL: module @CheckAndRaise.dynamic
-# CHECK-NEXT: checks: ValueError, sum too large
+# CHECK: CheckAndRaise.dynamic: checks: ValueError, sum too large
 # CHECK-NEXT: a = reduce<[0], add>(x, 0) : tensor<f64>
 # CHECK-NEXT: return x, and(LT(a, 1), GT(a, 0)) : tensor<?xf64>, tensor<1xi1>
 show("CheckAndRaise.dynamic", [x], checked, {"x": ("n",)})
@@ -39,8 +38,7 @@ show("CheckAndRaise.dynamic", [x], checked, {"x": ("n",)})
 # ---- Ops that are Python: calls of the host. What comes back is as long as the op says
 k = pt.dscalar("k")
 
-# CHECK-LABEL: module @Print.dynamic
-# CHECK-NEXT: a:2 = @hlograph.host(0, x, [], size<0>(x)) {indices_of_shape_operands = [2, 3]} : tensor<i32>, tensor<?xf64>
+# CHECK: Print.dynamic: a:2 = @hlograph.host(0, x, [], size<0>(x)) {indices_of_shape_operands = [2, 3]} : tensor<i32>, tensor<?xf64>
 # CHECK-NEXT: return a#1 : tensor<?xf64>
 show("Print.dynamic", [x], Print("x")(x))
 
@@ -48,38 +46,31 @@ double = FromFunctionOp(
     lambda a, b: a * 2, [pt.dvector, pt.dmatrix], [pt.dmatrix], lambda *s: [(s[-1][0][0], s[-1][1][1])]
 )
 
-# CHECK-LABEL: module @FromFunctionOp.dynamic
-# CHECK-NEXT: a:2 = @hlograph.host(0, x, y, [], [size<0>(x), size<1>(y)]) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?x?xf64>
+# CHECK: FromFunctionOp.dynamic: a:2 = @hlograph.host(0, x, y, [], [size<0>(x), size<1>(y)]) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?x?xf64>
 # CHECK-NEXT: return a#1 : tensor<?x?xf64>
 show("FromFunctionOp.dynamic", [x, y], double(x, y))
 
-# CHECK-LABEL: module @PdbBreakpoint.dynamic
-# CHECK-NEXT: a:2 = @hlograph.host(0, GT(k, 0), x, [], size<0>(x)) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?xf64>
+# CHECK: PdbBreakpoint.dynamic: a:2 = @hlograph.host(0, GT(k, 0), x, [], size<0>(x)) {indices_of_shape_operands = [3, 4]} : tensor<i32>, tensor<?xf64>
 # CHECK-NEXT: return a#1 : tensor<?xf64>
 show("PdbBreakpoint.dynamic", [k, x], PdbBreakpoint("here")(k > 0, x))
 
-# CHECK-LABEL: module @MinimizeScalarOp.dynamic
-# CHECK-NEXT: a:3 = @hlograph.host(0, k, x) : tensor<i32>, tensor<f64>, tensor<i1>
+# CHECK: MinimizeScalarOp.dynamic: a:3 = @hlograph.host(0, k, x) : tensor<i32>, tensor<f64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<f64>, tensor<i1>
 show("MinimizeScalarOp.dynamic", [k, x], list(minimize_scalar(((k - x) ** 2).sum(), k)))
 
-# CHECK-LABEL: module @MinimizeOp.dynamic
-# CHECK-NEXT: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
+# CHECK: MinimizeOp.dynamic: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<?xf64>, tensor<i1>
 show("MinimizeOp.dynamic", [x], list(minimize((x**2).sum(), x)))
 
-# CHECK-LABEL: module @RootScalarOp.dynamic
-# CHECK-NEXT: a:3 = @hlograph.host(0, k, x) : tensor<i32>, tensor<f64>, tensor<i1>
+# CHECK: RootScalarOp.dynamic: a:3 = @hlograph.host(0, k, x) : tensor<i32>, tensor<f64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<f64>, tensor<i1>
 show("RootScalarOp.dynamic", [k, x], list(root_scalar((k**2 - x).sum(), k)))
 
-# CHECK-LABEL: module @RootOp.dynamic
-# CHECK-NEXT: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
+# CHECK: RootOp.dynamic: a:3 = @hlograph.host(0, x, [], size<0>(x), []) {indices_of_shape_operands = [2, 3, 4]} : tensor<i32>, tensor<?xf64>, tensor<i1>
 # CHECK-NEXT: return a#1, a#2 : tensor<?xf64>, tensor<i1>
 show("RootOp.dynamic", [x], list(root(x**2 - 2, x)))
 
-# CHECK-LABEL: module @QZ.dynamic
-# CHECK-NEXT: a:5 = @hlograph.host(0, y, y, [], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)]) {indices_of_shape_operands = [3, 4, 5, 6, 7]} : tensor<i32>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
+# CHECK: QZ.dynamic: a:5 = @hlograph.host(0, y, y, [], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)], [size<0>(y), size<1>(y)]) {indices_of_shape_operands = [3, 4, 5, 6, 7]} : tensor<i32>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>, tensor<?x?xf64>
 show("QZ.dynamic", [y], list(qz(y, y)))
 
 # ---- IfElse: what only one branch needs is evaluated inside it
@@ -89,8 +80,7 @@ y = pt.dvector("y")
 # CHECK: IfElse.dynamic: if<() -> exponential(x), () -> log(y)>(GT(c, 0)) : tensor<?xf64>
 show("IfElse.dynamic", [c, x, y], ifelse(c > 0, pt.exp(x), pt.log(y)), {"x": ("n",), "y": ("n",)})
 
-# CHECK-LABEL: module @IfElse.dynamic.several
-# CHECK-NEXT: a:2 = if<() -> (x, y), () -> (y, x)>(GT(c, 0)) : tensor<?xf64>, tensor<?xf64>
+# CHECK: IfElse.dynamic.several: a:2 = if<() -> (x, y), () -> (y, x)>(GT(c, 0)) : tensor<?xf64>, tensor<?xf64>
 # CHECK-NEXT: return a#0, a#1 : tensor<?xf64>, tensor<?xf64>
 show("IfElse.dynamic.several", [c, x, y], ifelse(c > 0, [x, y], [y, x]), {"x": ("n",), "y": ("n",)})
 
@@ -118,8 +108,7 @@ show("LazyIfElse.dynamic", [c, y], lazy(c > 0, y), {"y": ("n",)})
 # ---- JAXOp: the JAX function, as a private function of the module
 twice = JAXOp([x.type], [x.type], lambda v: (v + v,), name="twice")
 
-# CHECK-LABEL: module @JAXOp.dynamic
-# CHECK-NEXT: return @twice(x) : tensor<?xf64>
+# CHECK: JAXOp.dynamic: return @twice(x) : tensor<?xf64>
 # CHECK-NEXT: @twice(tensor<?xf64>) -> tensor<?xf64>:
 # CHECK-NEXT: return add(arg0, arg0) : tensor<?xf64>
 show("JAXOp.dynamic", [x], twice(x), {"x": ("n",)})
@@ -127,8 +116,7 @@ show("JAXOp.dynamic", [x], twice(x), {"x": ("n",)})
 # ---- OpFromGraph: the inner graph, in place
 op = OpFromGraph([x, y], [x - y, pt.exp(x - y)])
 
-# CHECK-LABEL: module @OpFromGraph.dynamic
-# CHECK-NEXT: a = subtract(y, x) : tensor<?xf64>
+# CHECK: OpFromGraph.dynamic: a = subtract(y, x) : tensor<?xf64>
 # CHECK-NEXT: return a, exponential(a) : tensor<?xf64>, tensor<?xf64>
 show("OpFromGraph.dynamic", [x, y], op(y, x), {"x": ("n",), "y": ("n",)})
 
@@ -143,8 +131,7 @@ def scan(*args, **options):
 sums = scan(lambda s, total: total + s, sequences=x, outputs_info=pt.constant(np.float64(0)))
 
 # Without a step there is no row to read; the padding gives the body one.
-# CHECK-LABEL: module @Scan.dynamic
-# CHECK-NEXT: a = dynamic_pad(x, 0, 0, maximum(add(multiply(size<0>(x), -1), 1), 0), 0) : tensor<?xf64>
+# CHECK: Scan.dynamic: a = dynamic_pad(x, 0, 0, maximum(add(multiply(size<0>(x), -1), 1), 0), 0) : tensor<?xf64>
 # CHECK-NEXT: c:3 = while<(p0, p1, p2) -> LT(p0, size<0>(x))>(0, 0, 0) : tensor<i64>, tensor<f64>, tensor<?xf64>
 # CHECK-NEXT: (p0, p1, p2) ->
 # CHECK-NEXT: b = add(p1, dynamic_slice<[1]>(a, p0)) : tensor<f64>
@@ -156,7 +143,7 @@ show("Scan.dynamic", [x], sums, {"x": ("n",)})
 products = scan(lambda s, p: p * s, sequences=x, outputs_info=pt.constant(np.float64(1)))
 back = pytensor.grad(None, x, known_grads={products: g})
 
-# CHECK-LABEL: module @Scan.static.gradient
+# CHECK: Scan.static.gradient: {{.*}}
 # CHECK: c:3 = while<(p0, p1, p2) -> LT(p0, 4)>(0, 1, 0) : tensor<i64>, tensor<f64>, tensor<4xf64>
 # CHECK: f:5 = while<(p0, p1, p2, p3, p4) -> LT(p0, 4)>(0, slice<3:4:1>(d), slice<2:3:1>(d), 0, 0) : tensor<i64>, tensor<f64>, tensor<f64>, tensor<4xf64>, tensor<4xf64>
 # CHECK: return add(0, add(0, reverse<[0]>(f#4))) : tensor<4xf64>
@@ -171,14 +158,12 @@ x, loc = pt.dmatrix("x"), pt.dvector("loc")
 normal = pt.random.normal(loc, 1.0, size=(3, 4), rng=first)
 coin = pt.random.bernoulli(pt.sigmoid(x), rng=second)
 
-# CHECK-LABEL: module @RandomVariable.static.one_key
-# CHECK-NEXT: key: key, threefry2x32
+# CHECK: RandomVariable.static.one_key: key: key, threefry2x32
 # CHECK-NEXT: a = @split(key) : tensor<2x2xui32>
 # CHECK-NEXT: return @normal(reshape<2xui32>(slice<0:1:1, 0:2:1>(a)), reshape<1x4xf64>(loc), 1), @bernoulli(reshape<2xui32>(slice<1:2:1, 0:2:1>(a)), logistic(x)) : tensor<3x4xf64>, tensor<2x3xi64>
 show("RandomVariable.static.one_key", [loc, x], [normal, coin], {"loc": (4,), "x": (2, 3)})
 
-# CHECK-LABEL: module @RandomVariable.dynamic
-# CHECK-NEXT: key: key, threefry2x32
+# CHECK: RandomVariable.dynamic: key: key, threefry2x32
 # CHECK-NEXT: return @bernoulli(reshape<2xui32>(@split(key)), logistic(x)) : tensor<?x3xi64>
 # CHECK: @bernoulli(tensor<2xui32>, tensor<?x3xf64>) -> tensor<?x3xi64>:
 # CHECK-NOT: @

@@ -201,23 +201,6 @@ def test_passes_leave_the_program_alone(program):
     np.testing.assert_array_equal(static.compile()(*arrays()), program.compile()(*arrays()))
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("canonicalise", "did you mean 'canonicalize'"),
-        ("specialize{n}", "expected option=value"),
-        ("specialize{n=x}", "n is an integer, not 'x'"),
-        ("specialize{m=3}", "no size 'm'"),
-        ("specialize{n=-1}", "negative"),
-        ("cse{fast=1}", "takes no options"),
-        ("{}", "malformed"),
-    ],
-)
-def test_bad_passes(program, spec, message):
-    with pytest.raises(PassError, match=message):
-        program.run_passes([spec])
-
-
 # ---- the reference interpreter -------------------------------------------------------------------------------------
 
 

@@ -31,14 +31,6 @@ def lines(text):
     return [line.strip() for line in text.splitlines()]
 
 
-def test_one_size_for_one_count():
-    build = Build(((N,), BOOL))
-    (mask,) = build.args
-    first, second = hlo.data_size(hlo.count_true(mask), "a", N), hlo.data_size(hlo.count_true(mask), "b", N)
-    assert first is second
-    assert build.done(vector(build, first)).count("custom_call") == 1
-
-
 def test_a_bound_may_be_found_later():
     build = Build(SCALAR, ((N,), F64))
     dim = hlo.data_size(build.args[0], "chosen")
@@ -78,41 +70,15 @@ def test_sizes_are_computed_behind_what_they_depend_on():
 
 
 def test_a_size_is_not_known_outside_of_its_region():
-    build = Build(((), BOOL), SCALAR)
-    flag, count = build.args
-    dims = []
-
-    def inside():
-        dims.append(hlo.data_size(hlo.add(count, 1), "chosen", 9))
-        return [vector(build, dims[0])]
-
-    with pytest.raises(UnsupportedGraphError, match="size chosen_0, which is computed from data inside"):
-        hlo.if_(flag, inside, lambda: [vector(build, 9)])
-    with pytest.raises(UnsupportedGraphError, match="chosen_0 is used and known only inside"):
-        build.builder.materialize(build.builder.size(dims[0]))
+    """Of a loop; of a branch: tests/dialects/tensor/test_data_dependent.py."""
     build = Build(SCALAR)
     (count,) = build.args
 
-    def body(i):
+    def body(i, _):
         return [hlo.add(i, 1), vector(build, hlo.data_size(i, "chosen", 9))]
 
     with pytest.raises(UnsupportedGraphError, match="result 1 of a while region"):
-        hlo.while_loop([count, vector(build, 9)], lambda i, x: hlo.compare("LT", i, 5), lambda i, x: body(i))
-
-
-def test_what_is_demanded_inside_a_region_is_checked_there():
-    build = Build(((), BOOL), SCALAR, ((N,), INT64))
-    flag, count, x = build.args
-
-    def inside():
-        dim = hlo.data_size(hlo.add(count, 1), "chosen", N)
-        build.builder.at_least(dim, 1, "one")
-        build.builder.at_least(dim, 0, "none")
-        return [hlo.reduce_monoid(hlo.add(x, vector(build, dim)), [0], "add")]
-
-    hlo.if_(flag, inside, lambda: [count])
-    assert not len(build.builder.constraints)
-    assert [check.exception for check in build.builder.checks] == ["ValueError", "ValueError"]
+        hlo.while_loop([count, vector(build, 9)], lambda i, x: hlo.compare("LT", i, 5), body)
 
 
 def test_a_demand_gives_up_the_size_from_data():
@@ -122,13 +88,6 @@ def test_a_demand_gives_up_the_size_from_data():
     assert build.builder.equate(dim, N) == N
     assert build.builder.constraints.canonical(dim) == N
     assert [str(c) for c in build.builder.constraints] == ["n == chosen_0"]
-
-
-def test_what_has_no_bound_stays_outside():
-    build = Build(((), BOOL), SCALAR)
-    flag, count = build.args
-    with pytest.raises(DataDependentSizeError, match=r"chosen.*inside a branch or a loop.*integer scalar input"):
-        hlo.if_(flag, lambda: [vector(build, hlo.data_size(count, "chosen"))], lambda: [vector(build, 9)])
 
 
 def test_private_functions_have_no_sizes_from_data():

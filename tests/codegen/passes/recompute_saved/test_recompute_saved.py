@@ -95,7 +95,7 @@ def lstm(hc: Any, x: Any, p: Any) -> Any:
     return jax.nn.sigmoid(o) * jnp.tanh(c), c
 
 
-def training(cell: Callable[..., Any], **scan: Any) -> Callable[..., Any]:
+def training(cell: Callable[..., Any]) -> Callable[..., Any]:
     """Value and gradient of the squared error of a scan, with regard to its parameters."""
 
     def loss(weights: Any, p: Any) -> Any:
@@ -106,7 +106,7 @@ def training(cell: Callable[..., Any], **scan: Any) -> Callable[..., Any]:
             h = cell(h, x, p)
             return h, h[0] if cell is lstm else h
 
-        ys = lax.scan(body, start, p["xs"], **scan)[1]
+        ys = lax.scan(body, start, p["xs"])[1]
         return jnp.mean((ys - p["data"]) ** 2)
 
     return lambda p: jax.value_and_grad(loss)({name: p[name] for name in "bhuw"}, p)
@@ -160,20 +160,6 @@ def test_an_exponential_costs_less_than_a_stack_that_leaves_the_cache(rows: int,
     assert len(stacks(with_less_saved(lowered(jax.grad(loss), h))[1], steps)) == most
 
 
-def scans_in_scans(p: Any) -> Any:
-    """The loops of one step of another loop."""
-
-    def outer(total: Any, x: Any) -> Any:
-        ys = lax.scan(lambda h, _: (jnp.sin(h) * x,) * 2, p["h"], None, length=4)[1]
-        value, gradient = jax.value_and_grad(
-            lambda h: jnp.sum(lax.scan(lambda h, _: (jnp.cos(h) * x + h,) * 2, h, None, length=STEPS)[1] ** 2)
-        )(ys[-1])
-        return total + value + gradient.sum(), ys
-
-    total, ys = lax.scan(outer, 0.0, p["xs"])
-    return total + jnp.sum(ys**2)
-
-
 def numbered(p: Any) -> Any:
     """What is computed from the step's number is computed again from the later loop's counter."""
 
@@ -206,19 +192,10 @@ def special() -> dict[str, np.ndarray]:
     return p
 
 
-UNROLLED: list[dict[str, Any]] = [
-    {"reverse": True},
-    {"unroll": 5},
-    {"unroll": 2},
-    {"reverse": True, "unroll": 2},
-]
-# Functions of the arrays, and the arrays: numbers stay, whether or not something is saved less.
+# Functions of the arrays, and the arrays: numbers stay, whether or not something is saved less. Scans in scans, in both
+# directions, unrolled and of few steps: tests/property/test_loops.py.
 OTHERS: dict[str, tuple[Callable[..., Any], dict[str, np.ndarray]]] = {
-    **{f"{cell.__name__}, {how}": (training(cell, **how), arrays_of()) for cell in (rnn, gru) for how in UNROLLED},
-    **{f"{steps} steps": (training(gru), arrays_of(steps=steps)) for steps in (0, 1, 2)},
     **{f"special values, {cell.__name__}": (training(cell), special()) for cell in (sine, gru)},
-    "scans in scans": (scans_in_scans, arrays_of()),
-    "gradient of scans in scans": (jax.grad(scans_in_scans), arrays_of()),
     "the number of the step": (jax.value_and_grad(numbered), arrays_of()),
     "masks and dropout": (jax.value_and_grad(dropout), arrays_of()),
     "derivatives of derivatives": (second_derivatives, arrays_of(steps=3)),
