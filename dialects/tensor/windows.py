@@ -79,17 +79,19 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
 
 def _ends(ctx: Context, entry: slice, size: Dim, forward: bool) -> tuple[Tensor, Tensor]:
     """Start and stop of `slice.indices` as int64 scalars: negative ones are counted from the end."""
-    end = ctx.builder.size(size)
-    low, high = (ctx.constant(0), end) if forward else (ctx.constant(-1), end - 1)
+    low, high = (0, size) if forward else (-1, size - 1)
 
-    def clamped(given: Any, default: Tensor) -> Tensor:
-        if not isinstance(given, Tensor):
-            return default
-        if isinstance(given.dim, int) and given.dim >= _HUGE:  # arithmetic on the number could overflow
-            return high
-        value = hlo.convert(given, INT64)
-        value = hlo.select(value < 0, value + end, value)
-        return hlo.minimum_(hlo.maximum_(value, low), high)
+    def clamped(given: Any, default: Dim) -> Tensor:
+        known = given.dim if isinstance(given, Tensor) else default
+        if known is None:
+            value = hlo.convert(given, INT64)
+            value = hlo.select(value < 0, value + ctx.builder.size(size), value)
+            return hlo.minimum_(hlo.maximum_(value, low), ctx.builder.size(high))
+        if isinstance(known, int) and known >= _HUGE:  # arithmetic on the number could overflow
+            known = high
+        elif isinstance(given, Tensor):
+            known = minimum(maximum(known + size * minimum(maximum(-known, 0), 1), low), high)
+        return ctx.builder.size(known)
 
     first, last = (low, high) if forward else (high, low)
     return clamped(entry.start, first), clamped(entry.stop, last)
