@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.errors import GraphError
-from ..host_ops import Performed, group_of
 from ..library import Library
+from ..tensor.host import Performed, group_of
 
 MAJOR = {"csr": 0, "csc": 1}  # the axis that a format goes along
 

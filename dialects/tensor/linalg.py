@@ -29,10 +29,11 @@ def _matmul(x: Tensor, y: Tensor, dtype: Any, batch: int = 0) -> Tensor:
     return hlo.dot_general(x, y, contracting=([x.ndim - 1], [max(y.ndim - 2, batch)]), batching=(axes, axes))
 
 
-@lowers("Dot", "Dot22", batched=True)
+@lowers("Dot", "Dot22", "BatchedDot", batched=True)
 def dot(ctx: Context, node: Any, x: Tensor, y: Tensor) -> Tensor:
-    """Matrix and vector products."""
-    return _matmul(x, y, ctx.out_dtype(), getattr(node, "batch_ndim", 0))
+    """Matrix and vector products; of `BatchedDot` one for each element of the first axis."""
+    own = int(type(node.op).__name__ == "BatchedDot")
+    return _matmul(x, y, ctx.out_dtype(), getattr(node, "batch_ndim", 0) + own)
 
 
 @lowers("Dot22Scalar")
@@ -42,14 +43,6 @@ def dot22_scalar(ctx: Context, node: Any, x: Tensor, y: Tensor, a: Tensor) -> Te
     return _matmul(x, y, dtype) * hlo.convert(a, dtype)
 
 
-@lowers("BatchedDot")
-def batched_dot(ctx: Context, node: Any, x: Tensor, y: Tensor) -> Tensor:
-    """A product for each element of the first axis."""
-    dtype = ctx.out_dtype()
-    x, y = hlo.convert(x, dtype), hlo.convert(y, dtype)
-    return hlo.dot_general(x, y, contracting=([x.ndim - 1], [1]), batching=([0], [0]))
-
-
 def _scaled(factor: Tensor, x: Tensor) -> Tensor:
     """factor * x, left out where the factor is the constant 1."""
     if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 1:
@@ -57,28 +50,15 @@ def _scaled(factor: Tensor, x: Tensor) -> Tensor:
     return hlo.reshape(factor, ()) * x
 
 
-def _plus_scaled(x: Tensor, factor: Tensor, y: Tensor) -> Tensor:
-    """x + factor * y, as BLAS has it: y is not read where the factor is the constant 0."""
-    if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 0:
-        return x
-    return x + _scaled(factor, y)
-
-
-@lowers("Gemv")
-def gemv(ctx: Context, node: Any, y: Tensor, alpha: Tensor, a: Tensor, x: Tensor, beta: Tensor) -> Tensor:
-    """beta y + alpha A x."""
-    dtype = ctx.out_dtype()
-    alpha, beta = hlo.convert(alpha, dtype), hlo.convert(beta, dtype)
-    return _plus_scaled(_scaled(alpha, _matmul(a, x, dtype)), beta, y)
-
-
-@lowers("Gemm")
+@lowers("Gemv", "Gemm")
 def gemm(ctx: Context, node: Any, z: Tensor, a: Tensor, x: Tensor, y: Tensor, b: Tensor) -> Tensor:
-    """b z + a x y; z may be a row, a column or a scalar that stretches."""
+    """b z + a x y, as BLAS has it: z is not read where b is the constant 0; it may be smaller, and stretches."""
     dtype = ctx.out_dtype()
     a, b = hlo.convert(a, dtype), hlo.convert(b, dtype)
     product = _scaled(a, _matmul(x, y, dtype))
-    return _plus_scaled(product, b, hlo.broadcast(z, product.dims))
+    if b.literal is not None and b.literal.size == 1 and b.literal.item() == 0:
+        return product
+    return product + _scaled(b, hlo.broadcast(z, product.dims))
 
 
 @lowers("Ger")

@@ -29,11 +29,10 @@ from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped
 from ...dialects.frontend import emit_graph
-from ...dialects.host_ops import UnsaidError, is_generator, with_found_shapes
 from ...dialects.library import Library
 from ...dialects.readers import xtensors
 from ...dialects.sparse.lower import is_sparse
-from ...dialects.tensor.host import runs_python
+from ...dialects.tensor.host import UnsaidError, is_generator, runs_python, with_found_shapes
 from ...dialects.tensor.random import split_and_drawing
 from ...dialects.transforms import taking_floats
 from ..calls.path import TRACERS, not_an_array, write
