@@ -26,7 +26,7 @@ _PREFIXES = {"pytensor": "", "aesara": "", "pymc": "PyMC"}  # of libraries whose
 
 # The files of rules in tensor/, which register them when they are imported.
 _RULES = (
-    *("aesara", "control", "data_dependent", "elemwise", "host", "index", "jax_ops", "linalg", "random", "reduce"),
+    *("aesara", "control", "data_dependent", "elemwise", "host", "index", "jax_ops", "linalg", "random"),
     *("scan", "shape", "signal"),
 )
 

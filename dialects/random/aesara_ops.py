@@ -4,4 +4,4 @@ from aesara.graph.op import Op
 
 from .key_ops import with_base
 
-SplitKey, FoldIn, Draw = with_base(Op, "aesara", __name__)
+Keys, Draw = with_base(Op, "aesara", __name__)

@@ -86,37 +86,26 @@ class PlainOp(Extended):
         return [None if isinstance(x.type, kind) else x for x in pushed]
 
 
-class SplitKeyParts(PlainOp):
-    """`jax.random.split(key, count)`: uint32[2] to uint32[count, 2]."""
+class KeysParts(PlainOp):
+    """Keys from one, uint32[2], as uint32[n, 2]: `jax.random.split(key, count)`; or `fold_in` of each of n integers."""
 
     __props__ = ("count",)
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int = 0) -> None:
         self.count = count
 
-    def make_node(self, key: Any) -> Any:
-        """One input, one output."""
-        return self._apply([self._as_key(key)], self._tensor_type("uint32", (self.count, 2)))
+    def make_node(self, key: Any, *numbers: Any) -> Any:
+        """A key, and a vector where there is no count; one output."""
+        key, given = self._as_key(key), [self._as_tensor(x) for x in numbers]
+        if any(x.type.ndim != 1 or np.dtype(x.type.dtype).kind not in "iu" for x in given):
+            raise TypeError(f"expected a vector of integers, got {given[0].type}")
+        rows = given[0].type.shape[0] if given else self.count
+        return self._apply([key, *given], self._tensor_type("uint32", (rows, 2)))
 
     def infer_shape(self, *arguments: Any) -> list[Any]:
         """A row for each key."""
-        return [(self.count, 2)]
-
-
-class FoldInParts(PlainOp):
-    """`jax.random.fold_in(key, number)` for each number: uint32[2] and integers [n] to uint32[n, 2]."""
-
-    def make_node(self, key: Any, numbers: Any) -> Any:
-        """Two inputs, one output."""
-        key, numbers = self._as_key(key), self._as_tensor(numbers)
-        if numbers.type.ndim != 1 or np.dtype(numbers.type.dtype).kind not in "iu":
-            raise TypeError(f"expected a vector of integers, got {numbers.type}")
-        return self._apply([key, numbers], self._tensor_type("uint32", (numbers.type.shape[0], 2)))
-
-    def infer_shape(self, *arguments: Any) -> list[Any]:
-        """A row for each number."""
-        _, [_, numbers] = releases.shape_arguments(arguments)
-        return [(numbers[0], 2)]
+        _, [_, *numbers] = releases.shape_arguments(arguments)
+        return [(numbers[0][0] if numbers else self.count, 2)]
 
 
 class DrawParts(PlainOp):
@@ -239,11 +228,10 @@ def with_base(base: Any, package: str, module: str) -> list[Any]:
         module: where the classes stand.
     """
     made = []
-    for parts in (SplitKeyParts, FoldInParts, DrawParts):
+    for parts in (KeysParts, DrawParts):
         own = {"__doc__": parts.__doc__, "__module__": module, "library": library(package)}
         made.append(type(base)(parts.__name__.removesuffix("Parts"), (parts, base), own))
-    split, fold, draw = made
-    lowers(split)(lambda ctx, node, key: random.split_key(ctx, key, node.op.count))
-    lowers(fold)(lambda ctx, node, key, numbers: random.fold_in(ctx, key, numbers))
+    keys, draw = made
+    lowers(keys)(lambda ctx, node, *operands: random.more_keys(node.op.count, *operands))
     lowers(draw, unsupported=lambda op: random.refused(op.rv_op))(_lower_draw)
     return made

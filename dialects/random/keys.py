@@ -106,7 +106,7 @@ def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> t
     if not keys:
         return None, list(inputs), list(outputs)
     key = assignment.key_type(name=NAME)
-    subkeys = assignment.ops.SplitKey(len(keys))(key)
+    subkeys = assignment.ops.Keys(len(keys))(key)
     drawn = [scope.values.get(x, x) for x in outputs]
     return key, [key, *inputs], replaced(drawn, {x: subkeys[place] for place, x in enumerate(keys.values())})
 
@@ -222,8 +222,8 @@ class _Assignment:
         rows: dict[Any, Any] = {}
         for generator in dict.fromkeys(state.generator for state in inside if state.generator in of_step):
             states, row = of_step[generator], self.key_type(name=NAME)
-            parts.sequences.append((self.ops.FoldIn()(keys[generator[1]], self._range(parts.steps)), row))
-            split = [row] if len(states) == 1 else self.ops.SplitKey(len(states))(row)
+            parts.sequences.append((self.ops.Keys()(keys[generator[1]], self._range(parts.steps)), row))
+            split = [row] if len(states) == 1 else self.ops.Keys(len(states))(row)
             rows.update({inside[state]: split[number] for number, state in enumerate(states)})
         for state, key in inside.items():
             if state.generator not in of_step:

@@ -4,4 +4,4 @@ from pytensor.graph.op import Op
 
 from .key_ops import with_base
 
-SplitKey, FoldIn, Draw = with_base(Op, "pytensor", __name__)
+Keys, Draw = with_base(Op, "pytensor", __name__)

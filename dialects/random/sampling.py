@@ -168,21 +168,13 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Split:
-    """`count` keys from one: uint32[2] to uint32[count, 2]."""
+class Keys:
+    """Keys from one, as uint32[count, 2]: `jax.random.split(key, count)`; or `fold_in` of each of `count` integers."""
 
-    count: int
+    count: int = 0
 
-    def __call__(self, key: Array) -> Array:
-        """The keys' data."""
-        return random.key_data(random.split(random.wrap_key_data(key, impl=IMPLEMENTATION), self.count))
-
-
-@dataclass(frozen=True)
-class FoldIn:
-    """`jax.random.fold_in` of each number: uint32[2] and integers [n] to uint32[n, 2]."""
-
-    def __call__(self, key: Array, numbers: Array) -> Array:
+    def __call__(self, key: Array, *numbers: Array) -> Array:
         """The keys' data."""
         whole = random.wrap_key_data(key, impl=IMPLEMENTATION)
-        return random.key_data(jax.vmap(random.fold_in, in_axes=(None, 0))(whole, numbers))
+        each = jax.vmap(random.fold_in, in_axes=(None, 0))
+        return random.key_data(each(whole, *numbers) if numbers else random.split(whole, self.count))

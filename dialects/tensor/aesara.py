@@ -11,8 +11,8 @@ from ...codegen.builder import Tensor, matrices
 from ...codegen.emit import Context
 from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
+from .elemwise import reduced_axes
 from .linalg import eigenpairs, factor_solve, sylvester
-from .reduce import reduced_axes
 from .shape import broadcast_to, common_dims, sizes_of
 
 

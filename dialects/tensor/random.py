@@ -36,7 +36,7 @@ def refused(op: Any) -> Sequence[str]:
 @lowers("RandomVariable", unsupported=refused)
 def random_variable(ctx: Context, node: Any, key: Tensor, *operands: Any) -> list[Tensor]:
     """The generator is a key: `next, subkey = jax.random.split(key)`, and the draw is made with the subkey."""
-    keys = split_key(ctx, key, 2)
+    keys = more_keys(2, key)
     following, subkey = (hlo.reshape(hlo.slice(keys, [i, 0], [i + 1, 2]), (2,)) for i in range(2))
     op, _, variables = draw_parts(node.op, node.inputs)
     _, size, parameters = draw_parts(node.op, [key, *operands])
@@ -49,7 +49,7 @@ def split_and_drawing(node: Any, key: Any) -> tuple[Any, Any]:
     """The key after a random variable's draw, and the node that draws, for the data of a key."""
     from ..random import sampling
 
-    following, subkey = np.asarray(sampling.Split(2)(key))
+    following, subkey = np.asarray(sampling.Keys(2)(key))
     return following, drawing(node, subkey)
 
 
@@ -68,20 +68,13 @@ def drawing(node: Any, key: Any = None) -> Any:
     return ops.Draw(op, dtype=type_.dtype).as_type(type_, variable, size, *parameters).owner
 
 
-def split_key(ctx: Context, key: Tensor, count: int) -> Tensor:
-    """`jax.random.split`: uint32[2] to uint32[count, 2]."""
-    from ..random import sampling
-
-    return hlo.import_function("split", sampling.Split(count), [key])
-
-
-def fold_in(ctx: Context, key: Tensor, numbers: Tensor) -> Tensor:
-    """`jax.random.fold_in` of each number: uint32[2] and integers [n] to uint32[n, 2]."""
+def more_keys(count: int, key: Tensor, *numbers: Tensor) -> Tensor:
+    """`jax.random.split`, uint32[2] to uint32[count, 2]; or `fold_in` of each of some integers."""
     from ..jax import rules
     from ..random import sampling
 
-    function = sampling.FoldIn()
-    return hlo.import_function("fold_in", function, [key, hlo.convert(numbers, np.uint32)], rules.rules())
+    operands = [key, *(hlo.convert(x, np.uint32) for x in numbers)]
+    return hlo.import_function("fold_in" if numbers else "split", sampling.Keys(count), operands, rules.rules())
 
 
 def draw(

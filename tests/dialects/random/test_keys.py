@@ -18,7 +18,7 @@ from pytensor.ifelse import ifelse
 from support import with_key
 
 import hlograph
-from hlograph.dialects.random.pytensor_ops import Draw, SplitKey
+from hlograph.dialects.random.pytensor_ops import Draw, Keys
 from hlograph.errors import UnsupportedGraphError
 
 KEY = np.array([3, 1415], np.uint32)
@@ -48,7 +48,7 @@ def places(outputs):
             subtensor = variable.owner.inputs[0].owner
             [place] = subtensor.op.idx_list if not subtensor.inputs[1:] else [subtensor.inputs[1].data]
             found[variable.name or "inner"] = int(place)  # PyTensor 3.3 keeps no names in inner graphs
-    [count] = {v.owner.op.count for v in ancestors(outputs) if v.owner and isinstance(v.owner.op, SplitKey)}
+    [count] = {v.owner.op.count for v in ancestors(outputs) if v.owner and isinstance(v.owner.op, Keys)}
     return found, count
 
 
@@ -182,11 +182,11 @@ def test_shapes():
     key, size = pt.tensor("key", shape=(2,), dtype="uint32"), pt.lvector("size")
     matrix = pt.dmatrix("matrix")
     op = normal(0.0, 1.0).owner.op
-    assert SplitKey(3)(key).type.shape == (3, 2)
+    assert Keys(3)(key).type.shape == (3, 2)
     assert Draw(op)(key, (2, 3), 0.0, 1.0).type.shape == (2, 3)
     assert Draw(op)(key, None, pt.zeros((1, 4)), pt.zeros((3, 1))).type.shape == (3, 4)
     with pytest.raises(TypeError, match=r"expected a key as uint32\[2\]"):
-        SplitKey(2)(size)
+        Keys(2)(size)
     values = np.arange(2, dtype=np.uint32), np.ones((5, 3))
     draws = Draw(op)(key, None, matrix, np.ones((1, 1)))
     shape = pytensor.function([key, matrix], draws.shape, mode="FAST_COMPILE")
@@ -206,4 +206,4 @@ def test_a_derivative_forward_is_undefined():
     [pushed] = op.pushforward(inputs, [draw], [none() for _ in inputs])
     assert isinstance(pushed.type, pytensor.gradient.DisconnectedType)
     assert op.R_op(inputs, [None] * 4) == [None]
-    assert SplitKey(2).R_op([key], [None]) == [None]
+    assert Keys(2).R_op([key], [None]) == [None]
