@@ -171,11 +171,12 @@ class Transforms:
         for variable in (*outputs, *wrt):
             is_smooth(variable)  # refuses complex ones
         gradient = self._library.module("gradient")
-        identity = self._library.module("tensor.basic").tensor_copy
-        known = {identity(output): seed for output, seed in zip(outputs, cotangents, strict=True)}
-        # `IfElse` with several outputs cannot do without the cotangent of any.
-        several = [x for x in _made_by("IfElse", outputs) if len(x.owner.outputs) > 1]
-        known.update({identity(x): self._float_zeros_like(x) for x in several})
+        basic = self._library.module("tensor.basic")
+        known = {basic.tensor_copy(output): seed for output, seed in zip(outputs, cotangents, strict=True)}
+        for x in _made_by("IfElse", outputs):
+            if len(x.owner.outputs) > 1:  # which cannot do without the cotangent of any
+                dtype = x.type.dtype if x.type.dtype.startswith(("float", "complex")) else "float64"
+                known[basic.tensor_copy(x)] = basic.zeros_like(x, dtype=dtype)
         try:
             pulled = gradient.grad(
                 None,
@@ -192,11 +193,6 @@ class Transforms:
         found = [g for g in pulled if g is not None]
         safe = iter(with_slopes(self._library.module, found))
         return [None if g is None else next(safe) for g in pulled]
-
-    def _float_zeros_like(self, variable: Any) -> Any:
-        dtype = variable.type.dtype
-        dtype = dtype if dtype.startswith(("float", "complex")) else "float64"
-        return self._library.module("tensor.basic").zeros_like(variable, dtype=dtype)
 
 
 def _as_type_of(value: Any, variable: Any) -> Any:

@@ -45,25 +45,29 @@ def emit(
         GraphError: specs, dims or constraints do not fit the function or each other.
         UnsupportedGraphError: JAX cannot trace the function with symbolic sizes, or has no form for all platforms.
     """
+    options: dict[str, Any] = {"name": name or name_of(function), "constraints": constraints, "platforms": platforms}
     if isinstance(function, ClosedJaxpr):
-        return _emit_jaxpr(function, specs, dims or {}, name or "main", constraints, parameter_limit, platforms)
+        if constraints:
+            raise GraphError("constraints of a jaxpr are those of the scope that it was traced in")
+        arguments = _as_traced(function, specs, dims or {})
+        options |= {"name": name or "main", "kept": function.in_avals}
+        evaluated = jaxpr_as_fun(function)
+        return _traced(lambda leaves: evaluated(*leaves), arguments, parameter_limit, options)
     try:
         arguments = bind(signature_of(function), specs, {})
     except TypeError as error:
         raise GraphError(f"the specs do not fit the function: {error}; give one per positional argument") from None
-    named = name_axes(arguments, dims or {})
-    wanted = name or name_of(function)
     tree = tree_util.tree_structure(tuple(specs))
 
     @functools.wraps(function, assigned=(), updated=())
     def call(leaves: Sequence[Any]) -> Any:
         return function(*tree_util.tree_unflatten(tree, leaves))
 
-    return _traced(call, named, parameter_limit, name=wanted, constraints=constraints, platforms=platforms)
+    return _traced(call, name_axes(arguments, dims or {}), parameter_limit, options)
 
 
 def _traced(
-    call: Callable[[Sequence[Any]], Any], arguments: Mapping[str, Any], limit: int | None, **options: Any
+    call: Callable[[Sequence[Any]], Any], arguments: Mapping[str, Any], limit: int | None, options: dict[str, Any]
 ) -> Program:
     if limit is None:
         return trace(call, arguments, **options).program
@@ -80,29 +84,18 @@ def _traced(
     taken = set(arguments)
     values = {fresh(f"parameter_{number}", taken): array for number, array in enumerate(found)}
     specs = {name: jax.ShapeDtypeStruct(array.shape, array.dtype) for name, array in values.items()}
-    if options.get("kept") is not None:
+    if "kept" in options:
         options["kept"] = [*options["kept"], *[jax.core.ShapedArray(x.shape, x.dtype) for x in found]]
     program = trace(_taking(call, found), {**arguments, **specs}, **options).program
     return program.with_parameters({name: Parameter(array, name) for name, array in values.items()})
 
 
-def _emit_jaxpr(
-    jaxpr: ClosedJaxpr,
-    specs: Sequence[Any],
-    dims: Mapping[str, Any],
-    name: str,
-    constraints: Sequence[str],
-    limit: int | None,
-    platforms: Sequence[str],
-) -> Program:
-    """A jaxpr holds the sizes that it was traced for, in its constants too (`mean` divides by one): they stay."""
-    if constraints:
-        raise GraphError("constraints of a jaxpr are those of the scope that it was traced in")
+def _as_traced(jaxpr: ClosedJaxpr, specs: Sequence[Any], dims: Mapping[str, Any]) -> dict[str, Any]:
+    """A jaxpr's arguments with the sizes that it was traced for, which it holds in its constants too: they stay."""
     own = {f"arg{i}": jax.ShapeDtypeStruct(aval.shape, aval.dtype) for i, aval in enumerate(jaxpr.in_avals)}
     if specs and len(specs) != len(own):
         raise GraphError(f"{len(specs)} specs are given, but the jaxpr has {len(own)} arguments")
-    given = dict(zip(own, specs, strict=True)) if specs else own
-    wanted = name_axes(given, dims)
+    wanted = name_axes(dict(zip(own, specs, strict=True)) if specs else own, dims)
     for argument, spec in own.items():
         asked = wanted[argument].shape
         if len(asked) != len(spec.shape) or any(
@@ -112,8 +105,7 @@ def _emit_jaxpr(
                 f"{argument} is {_text(asked)} by specs and dims, but the jaxpr was traced for {_text(spec.shape)}; "
                 "trace the function again (jax.make_jaxpr) with jax.export.symbolic_shape, or give the function itself"
             )
-    function = jaxpr_as_fun(jaxpr)
-    return _traced(lambda leaves: function(*leaves), own, limit, name=name, platforms=platforms, kept=jaxpr.in_avals)
+    return own
 
 
 def _text(shape: Sequence[Any]) -> str:

@@ -121,14 +121,6 @@ def _call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
     return call.results
 
 
-def _call_scalar(ctx: Any, name: str, build: Callable[..., Tensor], scalars: Sequence[Any]) -> Any:
-    builder = Builder(new_context(), name)
-    types = [((), numpy_dtype(ir.RankedTensorType(x.type).element_type)) for x in scalars]
-    with builder.function("main", types) as handles:
-        builder.finish([build(*handles)])
-    return _call(ctx, name, to_bytecode(builder.module), scalars)
-
-
 # ---- sizes, and numbers made of sizes, as data ----------------------------------------------------------------------
 
 
@@ -148,38 +140,31 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 
 def lower_number(ctx: Any, *, tree: Tree, dtype: Any, weak: bool) -> Any:
     """An expression of sizes as a scalar."""
-    names, values = _sizes_of(ctx)
-
-    def build(*sizes: Tensor) -> Tensor:
-        return hlo.convert(_float(tree, _knowing(names, sizes)), dtype)
-
-    return _call_scalar(ctx, "number", build, values)
+    return _call_scalar(ctx, "number", lambda builder: _float(tree, builder), dtype)
 
 
 def lower_size(ctx: Any, *, dim: Any) -> Any:
     """A size of JAX's as data."""
-    names, values = _sizes_of(ctx)
     size, (aval,) = read_size(str(dim)), ctx.avals_out
-    if str(size) in names:
-        return [values[names.index(str(size))]]
-
-    def build(*sizes: Tensor) -> Tensor:
-        return hlo.convert(_knowing(names, sizes).size(size), aval.dtype)
-
-    return _call_scalar(ctx, "size", build, values)
+    known = _sizes_of(ctx).get(str(size))
+    return _call_scalar(ctx, "size", lambda builder: builder.size(size), aval.dtype) if known is None else [known]
 
 
-def _sizes_of(ctx: Any) -> tuple[Sequence[str], Sequence[Any]]:
+def _sizes_of(ctx: Any) -> dict[str, Any]:
+    """The values of the named sizes."""
     names = map(str, ctx.module_context.shape_poly_state.dim_vars)
-    found = {name: x for name, x in zip(names, ctx.dim_var_values, strict=True) if name != "_platform_index"}
-    return list(found), list(found.values())
+    return {name: x for name, x in zip(names, ctx.dim_var_values, strict=True) if name != "_platform_index"}
 
 
-def _knowing(names: Sequence[str], sizes: Sequence[Tensor]) -> Builder:
-    builder = sizes[0].builder
-    for name, x in zip(names, sizes, strict=True):
-        builder.add_root(SizeSource(name, x, None, data=True))
-    return builder
+def _call_scalar(ctx: Any, name: str, build: Callable[[Builder], Tensor], dtype: Any) -> Any:
+    """A scalar that is made of the sizes, by a builder that knows them."""
+    sizes, builder = _sizes_of(ctx), Builder(new_context(), name)
+    types = [((), numpy_dtype(ir.RankedTensorType(x.type).element_type)) for x in sizes.values()]
+    with builder.function("main", types) as handles:
+        for root, x in zip(sizes, handles, strict=True):
+            builder.add_root(SizeSource(root, x, None, data=True))
+        builder.finish([hlo.convert(build(builder), dtype)])
+    return _call(ctx, name, to_bytecode(builder.module), list(sizes.values()))
 
 
 def _float(tree: Tree, builder: Builder) -> Tensor:

@@ -221,13 +221,6 @@ def _is_integer(value: Any) -> bool:
 
 
 _EXACT = 2**53  # integers up to here are floats
-_PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "**": operator.pow,
-}
 
 
 class Number:
@@ -335,14 +328,15 @@ def _operator(sign: str, swapped: bool) -> Callable[[Any, Any], Any]:
         if found is not NotImplemented:
             return found
         array = self.__jax_array__()
-        return _PYTHON[sign](other, array) if swapped else _PYTHON[sign](array, other)
+        function = getattr(operator, _ARITHMETIC[sign])
+        return function(other, array) if swapped else function(array, other)
 
     return method
 
 
-for _name, _sign in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
-    setattr(Number, f"__{_name}__", _operator(_sign, swapped=False))
-    setattr(Number, f"__r{_name}__", _operator(_sign, swapped=True))
+for _sign in ("+", "-", "*", "/", "**"):
+    setattr(Number, f"__{_ARITHMETIC[_sign]}__", _operator(_sign, swapped=False))
+    setattr(Number, f"__r{_ARITHMETIC[_sign]}__", _operator(_sign, swapped=True))
 for _name in (
     *("eq", "ne", "lt", "le", "gt", "ge", "hash", "bool", "int", "float", "complex", "str", "format", "abs", "round"),
     *("floor", "ceil", "trunc", "floordiv", "rfloordiv", "mod", "rmod", "divmod", "rdivmod"),

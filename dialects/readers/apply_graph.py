@@ -263,15 +263,11 @@ def _key_input(variable: Any, given: Any, containers: dict[Any, Any]) -> Input:
 
 
 def _constant(library: Library, variable: Any) -> Any:
-    if isinstance(variable, library.constant):
-        return variable.data if isinstance(variable.data, np.ndarray | np.generic) else _literal(variable.data)
-    return None
-
-
-def _literal(data: Any) -> Any:
-    if isinstance(data, bool | int | float | complex):
-        return np.asarray(data)
-    return data if data is not None else NONE
+    if not isinstance(variable, library.constant):
+        return None
+    if isinstance(variable.data, bool | int | float | complex):
+        return np.asarray(variable.data)
+    return NONE if variable.data is None else variable.data
 
 
 class _NoneConst:

@@ -23,7 +23,7 @@ from ...codegen.graph import order
 from ...codegen.inputs import fresh
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
-from ..rewrites.rebuilding import Rebuilding
+from ..rewrites.rebuilding import Rebuilding, has_own_derivatives
 from ..transforms import Plain, looked_up
 
 _DEPTH = 32  # how often what a rewrite gives is rewritten again
@@ -153,7 +153,7 @@ def _inlined(library: Library) -> Any:
     def inline(fgraph: Any, node: Any) -> list[Any] | None:
         if not _holds(node.op):
             return None
-        if _has_own_derivatives(node.op):
+        if has_own_derivatives(node.op):
             raise UnsupportedGraphError(
                 f"{node.op} holds xtensor ops and has gradients of its own, which would be lost; write its graph with "
                 "plain tensors (`x.values`)"
@@ -201,9 +201,3 @@ def _names(roots: Sequence[tuple[Any, tuple[str, ...]]], resized: set[str]) -> d
         found[root] = tuple(None if name in resized & used else known[name] for name in dims)
         used.update(dims)
     return found
-
-
-def _has_own_derivatives(op: Any) -> bool:
-    """Whether the derivatives of an inner graph are said to be others than those of its parts."""
-    names = ("pullback_overrides", "pushforward_overrides", "lop_overrides", "grad_overrides", "rop_overrides")
-    return any(getattr(op, name, None) is not None for name in names)

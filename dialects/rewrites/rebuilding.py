@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.graph import order
+from ..releases import inner_graph, with_inner_graph
 
 LIMIT = 8  # how often what a rewrite gives is rewritten again
 
@@ -109,3 +110,16 @@ def kind_of(variable: Any) -> str:
         return ""
     op = variable.owner.op
     return type(op.scalar_op if type(op).__name__ == "Elemwise" else op).__name__
+
+
+def rewritten_inside(op: Any, rewrite: Callable[[list[Any], list[Any]], Sequence[Any]]) -> Any:
+    """An op with other outputs of its inner graph, as `rewrite` has them; None where they stay."""
+    inputs, outputs = inner_graph(op)
+    found = rewrite(inputs, outputs)
+    return None if all(x is y for x, y in zip(outputs, found, strict=True)) else with_inner_graph(op, inputs, found)
+
+
+def has_own_derivatives(op: Any) -> bool:
+    """Whether the derivatives of an inner graph are said to be others than those of its parts."""
+    names = ("pullback", "pushforward", "lop", "grad", "rop")
+    return any(getattr(op, f"{name}_overrides", None) not in (None, "default") for name in names)

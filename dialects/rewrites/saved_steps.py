@@ -27,9 +27,9 @@ import numpy as np
 from ...codegen.dims import Dim, symbol
 from ...codegen.graph import order
 from ..registry import find
-from ..releases import inner_graph, unflatten, with_inner_graph
+from ..releases import inner_graph, unflatten
 from ..scan_parts import ScanParts, is_scan
-from .rebuilding import Rebuilding, kind_of, replaced
+from .rebuilding import Rebuilding, has_own_derivatives, kind_of, replaced, rewritten_inside
 
 _MOST = 32  # pairs of loops for which something is kept
 
@@ -50,17 +50,9 @@ def save_steps(inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
             break
         outputs = _kept_in(pair, kept, outputs, inputs)
     nodes = order(outputs, set(inputs))
-    inside = {id(node.op): new for node in nodes if is_scan(node) and (new := _inside(node.op)) is not None}
+    scans = [node.op for node in nodes if is_scan(node) and sum(map(is_scan, order(inner_graph(node.op)[1]))) > 1]
+    inside = {id(op): new for op in scans if (new := rewritten_inside(op, save_steps)) is not None}
     return Rebuilding(lambda op: [], nodes, ops=inside).outputs(outputs) if inside else outputs
-
-
-def _inside(op: Any) -> Any:
-    """A Scan with the same done for those in its steps; None where there is nothing to do."""
-    inputs, outputs = inner_graph(op)
-    if sum(map(is_scan, order(outputs))) < 2:
-        return None
-    found = save_steps(inputs, outputs)
-    return None if all(x is y for x, y in zip(outputs, found, strict=True)) else with_inner_graph(op, inputs, found)
 
 
 def _kept_in(pair: Pair, kept: Sequence[Any], outputs: list[Any], inputs: Sequence[Any]) -> list[Any]:
@@ -243,8 +235,6 @@ def _varying(loop: Loop) -> set[Any]:
 
 # ---- a Scan, part by part, with inner graphs of its step (logsumexp) spelled out ------------------------------------
 
-_DERIVATIVES = ("pullback", "pushforward", "lop", "grad", "rop")
-
 
 class _Inline:
     """Puts an op's inner graph in its place."""
@@ -259,8 +249,7 @@ class _Inline:
 def _inlining(op: Any) -> list[Any]:
     """Ops that are inner graphs are; those of users may have derivatives of their own, which stay."""
     lowering = find(op)
-    own = any(getattr(op, f"{name}_overrides", None) not in (None, "default") for name in _DERIVATIVES)
-    return [] if own or lowering is None or lowering.name != "OpFromGraph" else [_Inline]
+    return [] if has_own_derivatives(op) or lowering is None or lowering.name != "OpFromGraph" else [_Inline]
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from typing import Any, Literal
 from ...codegen.errors import GraphError, RewriteError
 from ...codegen.graph import order
 from ...codegen.interrupts import collector_paused
-from ..releases import inner_graph, with_core, with_inner_graph
+from ..releases import with_core
 from ..scan_parts import is_scan
 from .eigenvectors import with_slopes
 from .patterns import pattern_rewriters
 from .products import Sums
 from .quotients import Quotients
-from .rebuilding import Rebuilding
+from .rebuilding import Rebuilding, rewritten_inside
 from .saved_steps import save_steps
 
 QUOTIENTS, SUMS = "local_quotients", "local_sums"
@@ -139,12 +139,8 @@ class Rewrites:
         core = getattr(op, "core_op", op)
         if type(core).__name__ not in ("Scan", "OpFromGraph"):
             return None
-        inputs, outputs = inner_graph(core)
-        found = self._stabilized(inputs, outputs, order(outputs, set(inputs)))
-        if all(x is y for x, y in zip(outputs, found, strict=True)):
-            return None
-        new = with_inner_graph(core, inputs, found)
-        return new if core is op else with_core(op, new)
+        new = rewritten_inside(core, lambda x, y: self._stabilized(x, y, order(y, set(x))))
+        return new if new is None or core is op else with_core(op, new)
 
     def _checks(self, nodes: Sequence[Any]) -> int:
         """How many of the nodes check a condition."""

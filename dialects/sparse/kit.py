@@ -156,9 +156,8 @@ class Kit:
     # ---- shapes -----------------------------------------------------------------------------------------------------
 
     def shape_vector(self, shape: tuple[Any, Any]) -> Any:
-        """A shape as a vector; `shape_of` gives it back."""
-        sizes = [self.tensor.as_tensor_variable(x, dtype="int64") for x in shape]
-        return self.known(self.cast(self.tensor.stack(sizes), "int32"))
+        """A shape as an int64 vector; `shape_of` gives it back."""
+        return self.tensor.stack([self.tensor.as_tensor_variable(x, dtype="int64") for x in shape])
 
     def shape_of(self, vector: Any) -> tuple[Any, Any]:
         """The two sizes in a vector."""
@@ -312,13 +311,7 @@ class Kit:
         """A dense matrix with the values of a sparse one added."""
         return self.tensor.inc_subtensor(y[x.places], self.cast(x.values, y.type.dtype))
 
-    def coalesced(self, x: Matrix) -> Matrix:
-        """The values at one place added up; what is 0 then goes away."""
-        groups = Groups(self, x.keys())
-        values = self.put(x.count, groups.slots, x.values)
-        return self._of_groups(x, groups, values, x.major, x.minor)
-
-    def _of_groups(self, x: Matrix, groups: Groups, values: Any, major: Any, minor: Any) -> Matrix:
+    def of_groups(self, x: Matrix, groups: Groups, values: Any, major: Any, minor: Any) -> Matrix:
         """The values that are not 0, one for each group of places."""
         found = self.nonzero(values if values.type.dtype == "bool" else self.tensor.neq(values, 0))
         member = self.bounded(groups.members[found], groups.size)
@@ -331,7 +324,7 @@ class Kit:
         slots = [self.bounded(part, groups.size) for part in (groups.slots[:count], groups.slots[count:])]
         a, b = (self.put(groups.size, slot, z.values) for slot, z in zip(slots, (x, y), strict=True))
         places = [self.join([self.cast(i, "int64") for i in pair]) for pair in ((x.major, y.major), (x.minor, y.minor))]
-        return self._of_groups(x, groups, function(a, b), *places)
+        return self.of_groups(x, groups, function(a, b), *places)
 
     def at(self, x: Matrix, keys: Any) -> Any:
         """The elements of a matrix at places, which are numbered as its keys are; 0 where nothing stands."""

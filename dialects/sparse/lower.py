@@ -96,14 +96,12 @@ class _Lowering:
         self._shorten_shapes(nodes)
         for number, x in enumerate(self._listed):
             found.inputs += self._split(x, number) if is_sparse(x) else [self._new.get(x, x)]
-        shared = dict.fromkeys(x for node in nodes for x in node.inputs if isinstance(x, self.library.shared))
-        shared.update(dict.fromkeys(x for x in outputs if isinstance(x, self.library.shared)))
-        for x in shared:
-            if is_sparse(x) and x not in self._new:
+        for x in (*(x for node in nodes for x in node.inputs), *outputs):
+            if isinstance(x, self.library.shared) and is_sparse(x) and x not in self._new:
                 found.inputs += self._split(x, len(found.inputs), x)
         self.walk(nodes)
         for number, (x, name) in enumerate(zip(outputs, names, strict=True)):
-            y = self._read(x)
+            y = self.read(x)
             if not isinstance(y, Matrix):
                 found.outputs.append(y)
                 found.names.append(name)
@@ -122,11 +120,21 @@ class _Lowering:
     def walk(self, nodes: Sequence[Any]) -> None:
         """All nodes."""
         for node in nodes:
-            self._visit(node)
-
-    def value_of(self, variable: Any) -> Any:
-        """What stands for a variable now: a variable or a matrix."""
-        return self._read(variable)
+            operands = [self.read(x) for x in node.inputs]
+            self.kit.where = str(node.outputs[0].name or node.op)
+            if of_sparse(type(node.op)):
+                results = expand(self.kit, node, operands)
+            elif any(isinstance(x, Matrix) for x in operands):
+                results = self._expand_other(node, operands)
+            else:
+                results = self._copied(node, operands)
+            if results is None:
+                raise UnsupportedGraphError(
+                    f"{node.op} takes or gives sparse matrices and cannot be lowered; pass their parts "
+                    "(pytensor.sparse.csm_properties), and make the matrix of them (CSR, CSC) where it is used"
+                )
+            for old, new in zip(node.outputs, results, strict=True):
+                self._new[old] = new if new is old else self._as_declared(new, old)
 
     # ---- inputs -----------------------------------------------------------------------------------------------------
 
@@ -174,57 +182,33 @@ class _Lowering:
 
     # ---- nodes ------------------------------------------------------------------------------------------------------
 
-    def _read(self, x: Any) -> Any:
+    def read(self, x: Any) -> Any:
+        """What stands for a variable now: a variable or a matrix."""
         if x in self._new:
             return self._new[x]
         if is_sparse(x) and isinstance(x, self.library.constant):
-            self._new[x] = self._constant(x.data)
+            kit, value = self.kit, compressed(x.data)
+            count = int(value.indptr[-1])
+            data, indices, starts = map(kit.constant, (value.data[:count], value.indices[:count], value.indptr))
+            shape = (int(value.shape[0]), int(value.shape[1]))
+            self._new[x] = Matrix(kit, value.format, data, shape, indices, given_starts=starts)
             return self._new[x]
         return x
 
-    def _constant(self, value: Any) -> Matrix:
-        kit, value = self.kit, compressed(value)
-        count = int(value.indptr[-1])
-        parts = (kit.constant(value.data[:count]), kit.constant(value.indices[:count]), kit.constant(value.indptr))
-        shape = (int(value.shape[0]), int(value.shape[1]))
-        return Matrix(kit, value.format, parts[0], shape, parts[1], given_starts=parts[2])
-
-    def _visit(self, node: Any) -> None:
-        operands = [self._read(x) for x in node.inputs]
-        sparse = any(isinstance(x, Matrix) for x in operands)
-        self.kit.where = str(node.outputs[0].name or node.op)
-        results: Sequence[Any] | None
-        if of_sparse(type(node.op)):
-            results = expand(self.kit, node, operands)
-        else:
-            results = self._expand_other(node, operands) if sparse else self._copied(node, operands)
-        if results is None:
-            raise UnsupportedGraphError(
-                f"{node.op} takes or gives sparse matrices and cannot be lowered; pass their parts "
-                "(pytensor.sparse.csm_properties), and make the matrix of them (CSR, CSC) where it is used"
-            )
-        for old, new in zip(node.outputs, results, strict=True):
-            self._new[old] = new if new is old else self._as_declared(new, old)
-
-    def _copied(self, node: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def _copied(self, node: Any, operands: Sequence[Any]) -> list[Any]:
         """A node on the new operands, with expansions in its inner graph."""
-        op = node.op
-        if _holds(op):
-            op = self._inner(op)
-        if op is node.op and all(x is y for x, y in zip(operands, node.inputs, strict=True)):
-            outputs: Sequence[Any] = node.outputs
-        else:
-            outputs = (node.clone_with_new_inputs(operands) if op is node.op else op.make_node(*operands)).outputs
-        return outputs
-
-    def _inner(self, op: Any) -> Any:
-        """An op like another, with expansions in its inner graph."""
-        inputs, outputs = inner_graph(op)
+        if not _holds(node.op):
+            same = all(x is y for x, y in zip(operands, node.inputs, strict=True))
+            return list((node if same else node.clone_with_new_inputs(operands)).outputs)
+        inputs, outputs = inner_graph(node.op)
         if any(map(is_sparse, (*inputs, *outputs))):
-            raise UnsupportedGraphError(f"{op} takes or gives sparse matrices; its inner graph may hold constants only")
-        walk = _Lowering(self.library, inputs, {})
-        walk.walk(order(outputs, set(inputs)))
-        return with_inner_graph(op, inputs, [walk.value_of(x) for x in outputs])
+            raise UnsupportedGraphError(
+                f"{node.op} takes or gives sparse matrices; its inner graph may hold constants only"
+            )
+        inner = _Lowering(self.library, inputs, {})
+        inner.walk(order(outputs, set(inputs)))
+        op = with_inner_graph(node.op, inputs, [inner.read(x) for x in outputs])
+        return list(op.make_node(*operands).outputs)
 
     def _expand_other(self, node: Any, operands: Sequence[Any]) -> list[Any] | None:
         """An op of tensors that takes a sparse matrix."""
@@ -234,7 +218,7 @@ class _Lowering:
         if kind == "Shape_i":
             return [kit.tensor.as_tensor_variable(x.shape[node.op.i], dtype="int64")]
         if kind == "Shape":
-            return [kit.tensor.stack([kit.tensor.as_tensor_variable(size, dtype="int64") for size in x.shape])]
+            return [kit.shape_vector(x.shape)]
         return None
 
     def _as_declared(self, new: Any, old: Any) -> Any:

@@ -97,8 +97,7 @@ def from_parts(kit: Kit, node: Any, values: Any, indices: Any, starts: Any, shap
 @expands("CSMProperties")
 def parts(kit: Kit, node: Any, x: Matrix) -> list[Any]:
     """Values, indices, starts and shape, integers as int32."""
-    shape = kit.shape_vector(x.shape)
-    return [x.values, kit.known(kit.cast(x.indices, "int32")), kit.known(kit.cast(x.starts, "int32")), shape]
+    return [x.values, *(kit.known(kit.cast(y, "int32")) for y in (x.indices, x.starts, kit.shape_vector(x.shape)))]
 
 
 @expands("CSMGrad")
@@ -285,11 +284,9 @@ def sparse_product(kit: Kit, x: Matrix, y: Matrix) -> Matrix:
     shape = (x.shape[0], y.shape[1])
     row, column = kit.bounded(rows[source], shape[0]), kit.bounded(y.minor[other], shape[1])
     products = values[source] * y.values[other]
-    if x.form == "csr":
-        found = kit.ordered("csr", products, shape, row, column)
-    else:
-        found = kit.ordered("csc", products, shape, column, row)
-    return kit.coalesced(found)
+    found = kit.ordered(x.form, products, shape, *((row, column) if x.form == "csr" else (column, row)))
+    groups = Groups(kit, found.keys())  # the values at one place add up; what is 0 then goes away
+    return kit.of_groups(found, groups, kit.put(found.count, groups.slots, found.values), found.major, found.minor)
 
 
 @expands("Usmm")

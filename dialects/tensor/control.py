@@ -95,8 +95,7 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     if lowering.stretched:
         given = [hlo.broadcast(x, (*batch, *x.dims[count:])) for x, count in zip(operands, counts, strict=True)]
         return ctx.lower_op(op.core_op, core_node, given)
-    cores = _same_for_all(node, counts)
-    given = _with_cores(ctx, operands, cores)
+    cores, given = _with_cores(ctx, node, operands, counts)
     for place, (variable, count) in enumerate(zip(node.inputs, counts, strict=True)):
         flags = [True] * rank if place in cores else [*[True] * (rank - count), *variable.type.broadcastable[:count]]
         own = given[place].dims if place in cores else given[place].dims[count:]
@@ -106,27 +105,21 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     return hlo.broadcast(result, (*batch, *result.dims[rank:]))
 
 
-def _same_for_all(node: Any, counts: Sequence[int]) -> dict[int, Any]:
-    """Operands with batch axes that are plainly the same for the whole batch, by place: a variable for one element.
+def _with_cores(
+    ctx: Context, node: Any, operands: Sequence[Tensor], counts: Sequence[int]
+) -> tuple[dict[int, Any], list[Tensor]]:
+    """What is plainly the same for the whole batch, by place: a variable for one element; the operands with these.
 
     One axis of size 1 is left: what is known of a scalar is known of a vector of it, but not of a matrix.
     """
-    graphs = library(type(node.op).__module__.partition(".")[0])
-    return {
-        place: core
-        for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True))
-        if count > 1 or (count and not x.type.broadcastable[0])
-        for core in [_of_one_element(graphs, x, count)]
-        if core is not None
-    }
-
-
-def _with_cores(ctx: Context, operands: Sequence[Tensor], cores: Mapping[int, Any]) -> list[Tensor]:
-    """The operands, with one element in place of those that are the same for the whole batch."""
-    given = list(operands)
+    graphs, cores, given = library(type(node.op).__module__.partition(".")[0]), {}, list(operands)
+    for place, (x, count) in enumerate(zip(node.inputs, counts, strict=True)):
+        core = _of_one_element(graphs, x, count) if count > 1 or (count and not x.type.broadcastable[0]) else None
+        if core is not None:
+            cores[place] = core
     for place, lowered in zip(cores, ctx.lower_more(list(cores.values())), strict=True):
         given[place] = lowered
-    return given
+    return cores, given
 
 
 def _batch(ctx: Context, inputs: Sequence[Any], operands: Sequence[Tensor], counts: Sequence[int]) -> tuple[Dim, ...]:
@@ -142,8 +135,7 @@ def _mapped(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]
     """Ops whose rules know no batch axes: what the rule makes of one element, for all of them."""
     op = node.op
     counts = [x.ndim - len(core) for x, core in zip(operands, op.inputs_sig, strict=True)]
-    cores = _same_for_all(node, counts)
-    given = _with_cores(ctx, operands, cores)
+    cores, given = _with_cores(ctx, node, operands, counts)
     single = {place for place, x in enumerate(node.inputs) if all(x.type.broadcastable[: counts[place]])}
     if len(single | cores.keys()) == len(operands):
         return _repeated(ctx, node, operands, counts, cores)

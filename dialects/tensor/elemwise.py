@@ -146,9 +146,20 @@ def _unsupported(op: Any) -> Sequence[str]:
 def elemwise(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
     """A scalar op over tensors, with broadcasting."""
     sizes = _of_sizes(ctx, node, operands)
+
+    def computed() -> list[Tensor]:
+        given = broadcast_operands(ctx, node.inputs, operands) if operands and operands[0].ndim else operands
+        dtypes = [output.type.dtype for output in node.outputs]
+        shaped: Dims = max((x.dims for x in given), key=len, default=())
+        # A composite's output may be a constant, or an input's value alone.
+        return [
+            hlo.broadcast_in_dim(hlo.convert(x, dtype), shaped if not x.ndim else x.dims, range(x.ndim))
+            for x, dtype in zip(apply_scalar(ctx, node.op.scalar_op, node, given, dtypes), dtypes, strict=True)
+        ]
+
     if sizes is None:
-        return _elementwise(ctx, node, operands)
-    return [ctx.builder.known_as(sizes, (len(sizes),), ctx.out_dtype(), lambda: _elementwise(ctx, node, operands)[0])]
+        return computed()
+    return [ctx.builder.known_as(sizes, (len(sizes),), ctx.out_dtype(), lambda: computed()[0])]
 
 
 def _of_sizes(ctx: Context, node: Any, operands: Sequence[Tensor]) -> tuple[Dim, ...] | None:
@@ -169,19 +180,6 @@ def _of_sizes(ctx: Context, node: Any, operands: Sequence[Tensor]) -> tuple[Dim,
     found = [apply_scalar(ctx, node.op.scalar_op, node, row, dtypes)[0].dim for row in zip(*columns, strict=True)]
     known = tuple(size for size in found if size is not None)
     return known if len(known) == count else None
-
-
-def _elementwise(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]:
-    if operands and operands[0].ndim:
-        operands = tuple(broadcast_operands(ctx, node.inputs, operands))
-    dtypes = [output.type.dtype for output in node.outputs]
-    results = apply_scalar(ctx, node.op.scalar_op, node, operands, dtypes)
-    shaped: Dims = max((x.dims for x in operands), key=len, default=())
-    # A composite's output may be a constant, or an input's value alone.
-    return [
-        hlo.broadcast_in_dim(hlo.convert(x, dtype), shaped if not x.ndim else x.dims, range(x.ndim))
-        for x, dtype in zip(results, dtypes, strict=True)
-    ]
 
 
 @lowers("ScalarOp")

@@ -51,7 +51,11 @@ def _refusal(node: Any, deferring: bool = False) -> str:
     for x in node.outputs:
         if not is_tensor(x) and not deferring:
             return f"it runs Python, which gives dense tensors here, not a {x.type}"
-    if deferring or says_shapes(node.op):
+    if (
+        deferring
+        or _known(node.op) is not None
+        or any(hasattr(node.op, x) for x in ("infer_shape", "gufunc_signature"))
+    ):
         return ""
     for place, x in enumerate(node.outputs):
         for axis, size in enumerate(getattr(x.type, "shape", ())):
@@ -363,11 +367,6 @@ _KNOWN: dict[str, Callable[[Sizes, Sequence[Any]], Sizes]] = {
 
 def _known(op: Any) -> Callable[[Sizes, Sequence[Any]], Sizes] | None:
     return next((_KNOWN[c.__name__] for c in type(op).__mro__ if c.__name__ in _KNOWN), None)
-
-
-def says_shapes(op: Any) -> bool:
-    """Whether an op says what the shapes of its outputs are."""
-    return _known(op) is not None or hasattr(op, "infer_shape") or hasattr(op, "gufunc_signature")
 
 
 class UnsaidError(Exception):

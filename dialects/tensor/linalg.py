@@ -170,11 +170,18 @@ def pivot_to_permutations(ctx: Context, node: Any, pivots: Tensor) -> Tensor:
     return hlo.convert(hlo.pivots_to_permutation(pivots, inverse=node.op.inverse), ctx.out_dtype())
 
 
-@lowers("MatrixInverse", "Inv", batched=True)
-def matrix_inverse(ctx: Context, node: Any, a: Tensor) -> Tensor:
-    """The inverse, by LU; NaN where the matrix is singular, as `Solve` has it."""
-    a = hlo.convert(a, ctx.out_dtype())
-    return factor_solve(a, matrices.identity_like(a))
+# Functions of matrices in the result's dtype.
+for _op, _function in {
+    "Expm": hlo.expm,
+    # By LU; NaN where the matrix is singular, as `Solve` has it.
+    **dict.fromkeys(("MatrixInverse", "Inv"), lambda a: factor_solve(a, matrices.identity_like(a))),
+    # The stabilizing solution by doubling, in place of the op's graph, whose QZ decomposition no library has; NaN where
+    # there is none, and where R is singular or Q does not see an unstable state.
+    "SolveDiscreteARE": hlo.discrete_riccati,
+}.items():
+    lowers(_op, batched=True)(
+        lambda ctx, node, *operands, function=_function: function(*(hlo.convert(x, ctx.out_dtype()) for x in operands))
+    )
 
 
 @lowers("Det", batched=True)
@@ -448,12 +455,6 @@ def _residuals(ctx: Context, a: Tensor, x: Tensor, b: Tensor, rank: Tensor) -> T
 # ---- other functions of matrices -------------------------------------------------------------------------------------
 
 
-@lowers("Expm", batched=True)
-def expm(ctx: Context, node: Any, a: Tensor) -> Tensor:
-    """The matrix exponential."""
-    return hlo.expm(hlo.convert(a, ctx.out_dtype()))
-
-
 @lowers("BlockDiagonal", batched=True)
 def block_diagonal(ctx: Context, node: Any, *blocks: Tensor) -> Tensor:
     """Blocks from the upper left to the lower right, zeros beside them."""
@@ -521,15 +522,3 @@ def solve_factored_tridiagonal(ctx: Context, node: Any, *operands: Tensor) -> Te
     return solved(
         ctx, node, b, lambda x: hlo.tridiagonal_solve(low, main, high, higher, pivots, x, transposed=transposed)
     )
-
-
-# ---- Riccati's equation ----------------------------------------------------------------------------------------------
-
-
-@lowers("SolveDiscreteARE", batched=True)
-def discrete_riccati(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
-    """The stabilizing solution by doubling, in place of the op's graph, whose QZ decomposition no library has.
-
-    NaN where there is none, and where R is singular or Q does not see an unstable state.
-    """
-    return hlo.discrete_riccati(*(hlo.convert(x, ctx.out_dtype()) for x in operands))

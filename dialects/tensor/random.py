@@ -23,6 +23,7 @@ from ...codegen.errors import UnsupportedGraphError
 from ..registry import lowers
 from ..releases import draw_parts
 from .host import host, runs_python
+from .shape import typed_dims
 
 
 def refused(op: Any) -> Sequence[str]:
@@ -179,32 +180,22 @@ def _shapes(
     # The names of the core axes of each parameter; without a signature no two are known to be the same.
     unnamed = [tuple(f"{place}.{axis}" for axis in range(rank)) for place, rank in enumerate(op.ndims_params)]
     signatures = getattr(op, "inputs_sig", unnamed)
+    name, canonical = type(op).__name__, ctx.builder.constraints.canonical
     counts = [x.ndim - len(core) for x, core in zip(parameters, signatures, strict=True)]
-    rank = max(counts, default=0)
-    known: dict[int | str, Dim] = {}
-
-    def meet(place: int | str, dim: Dim) -> None:
-        known[place] = ctx.equate(known[place], dim, f"{type(op).__name__}, {place}") if place in known else dim
-
+    batches = [(flags[:n], x.dims[:n]) for x, flags, n in zip(parameters, stretches, counts, strict=True)]
     if isinstance(size, Tensor):
-        given = ctx.builder.dims_of(size, f"the size of {type(op).__name__}")
-        rank = len(given)
+        given = ctx.builder.dims_of(size, f"the size of {name}")
         for axis, dim in enumerate(given):
-            ctx.at_least(dim, 0, f"size {axis} of {type(op).__name__}")
-            known[axis] = dim
-    for x, flags, core, count in zip(parameters, stretches, signatures, counts, strict=True):
-        for axis in range(count):
-            if not flags[axis]:
-                meet(axis, x.dims[axis])
+            ctx.at_least(dim, 0, f"size {axis} of {name}")
+        batches = [((False,) * len(given), given), *batches]
+    sizes = tuple(map(canonical, typed_dims(ctx, batches, f"{name}, {{}}"))) if batches else ()
+    known: dict[str, Dim] = {}
+    for x, core, count in zip(parameters, signatures, counts, strict=True):
         for label, dim in zip(core, x.dims[count:], strict=True):
-            meet(label, dim)
-    canonical = ctx.builder.constraints.canonical
-
-    def final(place: int | str) -> Dim:
-        dim = known.get(place, 1)
-        return dim if type(dim) is int else canonical(dim)
-
+            known[label] = ctx.equate(known[label], dim, f"{name}, {label}") if label in known else dim
     shapes = []
     for flags, core, count in zip(stretches, signatures, counts, strict=True):
-        shapes.append((*(1 if flags[axis] else final(axis) for axis in range(count)), *map(final, core)))
-    return tuple(final(axis) for axis in range(rank)), shapes
+        own = sizes[len(sizes) - count :]
+        batch = (1 if flag else dim for flag, dim in zip(flags[:count], own, strict=True))
+        shapes.append((*batch, *(canonical(known[label]) for label in core)))
+    return sizes, shapes

@@ -496,26 +496,16 @@ def alloc_diag(ctx: Context, node: Any, x: Tensor) -> Any:
     return hlo.select(on_diagonal, spread, ctx.constant(0, x.dtype))
 
 
-@lowers("FillDiagonal")
-def fill_diagonal(ctx: Context, node: Any, x: Tensor, value: Tensor) -> Tensor:
-    """`numpy.fill_diagonal`; with more than two axes all of them must have one size."""
-    if x.ndim > 2:
-        for axis in range(1, x.ndim):
-            ctx.equate(x.dims[0], x.dims[axis], f"FillDiagonal, axis {axis}")
-    first, *others = (hlo.iota(ctx.builder, x.dims, axis, INT64) for axis in range(x.ndim))
-    return _filled(x, value, hlo.all_true([hlo.compare("EQ", first, other) for other in others]))
+@lowers("FillDiagonal", "FillDiagonalOffset")
+def fill_diagonal(ctx: Context, node: Any, x: Tensor, value: Tensor, *offset: Tensor) -> Tensor:
+    """`numpy.fill_diagonal`; with more than two axes all of them must have one size.
 
-
-@lowers("FillDiagonalOffset")
-def fill_diagonal_offset(ctx: Context, node: Any, x: Tensor, value: Tensor, offset: Tensor) -> Tensor:
-    """A value on the diagonal that starts so many columns to the right, or rows down where that is negative.
-
+    With an offset, the diagonal that starts so many columns to the right, or rows down where that is negative:
     PyTensor's Python writes one element for some offsets past the matrix; here nothing is written for them.
     """
-    rows, columns = (hlo.iota(ctx.builder, x.dims, axis, INT64) for axis in (0, 1))
-    shifted = rows + hlo.convert(offset, INT64)
-    return _filled(x, value, hlo.compare("EQ", shifted, columns))
-
-
-def _filled(x: Tensor, value: Tensor, places: Tensor) -> Tensor:
+    for axis in range(1, x.ndim if x.ndim > 2 else 0):
+        ctx.equate(x.dims[0], x.dims[axis], f"FillDiagonal, axis {axis}")
+    first, *others = (hlo.iota(ctx.builder, x.dims, axis, INT64) for axis in range(x.ndim))
+    first = first + hlo.convert(offset[0], INT64) if offset else first
+    places = hlo.all_true([hlo.compare("EQ", first, other) for other in others])
     return hlo.select(places, hlo.broadcast_in_dim(hlo.convert(value, x.dtype), x.dims, ()), x)

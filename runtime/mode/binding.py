@@ -179,7 +179,7 @@ class Binding:
             return lambda array: np.asarray(array)[()]
         if self._waits or (number not in self.updates and not self._in_numpy):
             return _unchanged
-        return values.from_device
+        return np.array  # on any device, one that can be written to
 
     def _source(self, variable: Any, generators: Mapping[Any, list[Any]]) -> list[Any] | None:
         """The container of the generator that a generator was drawn from; None when it is a constant."""

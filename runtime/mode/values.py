@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 else:
     Extended = object
 
-# ---- results ----------------------------------------------------------------------------------------------------
-
-
-def from_device(array: jax.Array) -> np.ndarray[Any, Any]:
-    """A result on any device as a NumPy array that can be written to."""
-    return np.array(array)
-
 
 def in_host_memory(device: Any) -> bool:
     """Whether a device's arrays are in this process's memory."""
@@ -150,7 +143,7 @@ class DeviceContents(Extended):
 
     def _read(self) -> Any:
         value = self.storage[0]
-        return from_device(value) if isinstance(value, jax.Array) else value
+        return np.array(value) if isinstance(value, jax.Array) else value
 
     data = value = property(_read, lambda self, value: self.__set__(value))
 

@@ -42,6 +42,7 @@ from ...codegen.errors import (
     UnsupportedGraphError,
 )
 from ...codegen.signature import Argument
+from ...dialects.tensor.host import Performed, group_of
 from ..calls.arguments import narrowed
 from ..calls.path import X64
 from ..compile import function
@@ -86,7 +87,8 @@ def know_integers(fgraph: Any) -> None:
             [shape] = node.outputs
             fgraph.replace(shape, shape.type.make_constant(np.array(node.inputs[0].type.shape, shape.type.dtype)))
         elif _is_known(node):
-            fgraph.replace_all([(x, x.type.make_constant(value)) for x, value in _evaluated(node)])
+            values = zip(node.outputs, Performed(group_of(node, lambda x: False))([]), strict=True)
+            fgraph.replace_all([(x, x.type.make_constant(value)) for x, value in values if np.size(value) <= KNOWN])
 
 
 def _is_known(node: Any) -> bool:
@@ -94,14 +96,6 @@ def _is_known(node: Any) -> bool:
     dtypes = [np.dtype(getattr(x.type, "dtype", "O")) for x in (*node.inputs, *node.outputs)]
     known = all(isinstance(x, Constant) and np.size(x.data) <= KNOWN for x in node.inputs)
     return known and bool(node.inputs) and all(dtype.kind in "biu" for dtype in dtypes)
-
-
-def _evaluated(node: Any) -> list[tuple[Any, Any]]:
-    storage = {x: [x.data] for x in node.inputs} | {x: [None] for x in node.outputs}
-    done = {x: [x in node.inputs] for x in storage}
-    node.op.prepare_node(node, storage, done, "py")
-    node.op.make_py_thunk(node, storage, done, [])()
-    return [(x, storage[x][0]) for x in node.outputs if np.size(storage[x][0]) <= KNOWN]
 
 
 def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) -> list[Any]:
