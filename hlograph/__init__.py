@@ -23,7 +23,7 @@ _WHERE = {
     "emit_stablehlo": ".dialects.frontend",
     "explain": ".tools.explanation",
     "Program": ".codegen.program",
-    "load": ".codegen.artifact.reading",
+    "load": ".codegen.artifact.programs",
     "bundle": ".runtime.bundles.bundle",
     "load_bundle": ".runtime.bundles.bundle",
     "Function": ".runtime.function",
@@ -42,11 +42,11 @@ _WHERE = {
 # What a program can do that layers above it know how to.
 verbs.WHERE.update(
     {
-        "parse": f"{__name__}.codegen.artifact.reading",
-        "to_text": f"{__name__}.codegen.artifact.writing",
-        "save": f"{__name__}.codegen.artifact.writing",
-        "plain": f"{__name__}.codegen.artifact.plain",
-        "describe": f"{__name__}.codegen.artifact.plain",
+        "parse": f"{__name__}.codegen.artifact.programs",
+        "to_text": f"{__name__}.codegen.artifact.programs",
+        "save": f"{__name__}.codegen.artifact.programs",
+        "plain": f"{__name__}.codegen.artifact.targets",
+        "describe": f"{__name__}.codegen.artifact.targets",
         "compile": f"{__name__}.runtime.compile",
         "with_pullback": f"{__name__}.runtime.compile",
         "interpret": f"{__name__}.runtime.interpret",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from . import builder as builder
     from . import errors as errors
     from . import passes as passes
-    from .codegen.artifact.reading import load as load
+    from .codegen.artifact.programs import load as load
     from .codegen.program import Program as Program
     from .codegen.sparse_parts import SparseParts as SparseParts
     from .dialects.frontend import emit_stablehlo as emit_stablehlo

@@ -23,8 +23,7 @@ from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ..codegen.interrupts import deferred
-from ..codegen.ir.jax_checks import is_checkified
-from ..codegen.ir.jax_compat import array_type, enable_x64, no_transformation, trace_state, unproven_note
+from ..codegen.ir.jax_compat import array_type, enable_x64, is_checkified, no_transformation, trace_state, unproven_note
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split

@@ -180,7 +180,7 @@ INSERTED: tuple[Callable[[random.Random], bytes], ...] = (
 def forged(data: bytes) -> bytes:
     """A file with the right digest; without one where it cannot have one."""
     from hlograph.codegen.artifact import digest
-    from hlograph.codegen.ir.portable import MAGIC
+    from hlograph.codegen.ir.modules import MAGIC
     from hlograph.errors import ArtifactError
 
     if digest.mark(data) is None and not data.startswith(MAGIC):

@@ -17,7 +17,7 @@ from padded_runs import padded_array
 
 import hlograph
 from hlograph.builder import dims as dimension
-from hlograph.codegen.artifact.writing import to_portable
+from hlograph.codegen.artifact.programs import to_portable
 
 # PJRT_Buffer_Type, by the names of dtypes.
 TYPES = {

@@ -182,16 +182,15 @@ def _names() -> Iterator[Name]:
         yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
     yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
     yield Name(("jax._src.array:ArrayImpl.aval",), f"{compat} array_type", _ALL)
-    checks = "codegen/ir/jax_checks.py"
-    yield Name(("jax._src.core:trace_state.value", "jax._src.core:trace_ctx.trace"), f"{checks} trace_mode", _ALL)
-    yield Name(("jax._src.core:eval_trace._weakref", "jax._src.core:eval_trace"), f"{checks} trace_mode", _ALL)
+    yield Name(("jax._src.core:trace_state.value", "jax._src.core:trace_ctx.trace"), f"{compat} trace_mode", _ALL)
+    yield Name(("jax._src.core:eval_trace._weakref", "jax._src.core:eval_trace"), f"{compat} trace_mode", _ALL)
     for name in ("error_checks", "checkify_jaxpr", "check_nans"):
-        yield Name((f"jax._src.checkify:{name}",), f"{checks} register_checks", "nothing works under `checkify`")
+        yield Name((f"jax._src.checkify:{name}",), f"{compat} register_checks", "nothing works under `checkify`")
     for path in ("api:_post_hook_state", "config:debug_nans.swap_local", "config:debug_infs.swap_local"):
         name = path.partition(":")[2]
         yield Name(
             (f"jax._src.{path}",),
-            f"{checks} without_nan_checks",
+            f"{compat} without_nan_checks",
             f"no function finds its NaN under `jax.{name}`",
         )
     for path, used_by in (

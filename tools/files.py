@@ -38,7 +38,7 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
 def read_module(file: str) -> bytes:
     """The content of a module file, or of stdin for `-`."""
-    from ..codegen.artifact.reading import content
+    from ..codegen.artifact.programs import content
 
     if file != STDIN:
         return content(Path(file))
@@ -123,7 +123,7 @@ def for_target(program: Program, target: str | None, output: str | None) -> Prog
     found = targets.find_target(target)
     if output is None and not found.consumer:
         raise click.UsageError(f"--target {target!r} is a version of bytecode: give -o FILE.mlirbc")
-    click.echo(str(targets.costs(program, target)), err=True)
+    click.echo(targets.costs(program, target), err=True)
     return program if output is not None else targets.for_target(program, found)
 
 

@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ..errors import ArtifactError
 from ..ir.bindings import ir
-from ..ir.portable import MAGIC
+from ..ir.modules import MAGIC
 
 FORMAT = 1
 _DIGEST, _FORMAT = "hlograph.digest", "hlograph.format"

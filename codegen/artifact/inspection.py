@@ -16,11 +16,11 @@ from typing import Any
 from ..analysis.platforms import PLATFORMS, platforms_of_call, possible
 from ..errors import ArtifactError, HandEditWarning
 from ..ir.bindings import ir
-from ..ir.portable import MAGIC, producer
+from ..ir.modules import MAGIC, producer
 from ..ir.values import call_target, constants, op_counts, walk
 from ..program import Program
 from ..signature import Argument, Result, Root
-from . import digest, parameters, reading
+from . import digest, parameters, programs
 from .custom_calls import KNOWN
 from .targets import promise
 
@@ -45,7 +45,7 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
         ArtifactError: it is nothing that can be read at all.
     """
     file, name = Path(path), str(path)
-    data = reading.content(file)
+    data = programs.content(file)
     facts = {"file": name, "bytes": len(data), **_envelope(data)}
     try:
         facts["digest"] = _STATES[digest.origin(data, name)]
@@ -65,10 +65,10 @@ def _read(file: Path, data: bytes, trusted: bool) -> tuple[Program, str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HandEditWarning)
         try:
-            program = reading.parse(data, filename=name, trusted=trusted)
+            program = programs.parse(data, filename=name, trusted=trusted)
             parameters.bind(program, file, None)
         except ArtifactError as error:
-            return reading.parse(data, filename=name, trusted=trusted, allow="*"), f"refused: {error}"
+            return programs.parse(data, filename=name, trusted=trusted, allow="*"), f"refused: {error}"
     return program, "accepted"
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from ..errors import ArtifactError
 from ..ir.bindings import diagnostics, ir, new_context
-from ..ir.modules import parse_module
-from ..ir.portable import MAGIC, deserialize_portable, is_portable
+from ..ir.modules import MAGIC, deserialize_portable, is_portable, parse_module
 
 BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
 WRITTEN, WRITTEN_OF_A_LINE = 2**26, 2**12  # characters of a module that is written out, without large constants

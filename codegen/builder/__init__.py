@@ -14,6 +14,9 @@ from .control import (
     growing_loop,
     host_call,
     if_,
+    import_elementwise,
+    import_function,
+    import_functions,
     mapped,
     while_loop,
     written_out,
@@ -22,7 +25,6 @@ from .core import Builder, Check, SizeSource, Tensor
 from .data_sizes import count_true, data_size, known_size, running_count, true_places
 from .elementwise import *  # its `__all__` says what there is
 from .equations import discrete_riccati, expm, triangular_form, triangular_sylvester, tridiagonal_lu, tridiagonal_solve
-from .imported import import_elementwise, import_function, import_functions
 from .indexing import (
     dynamic_slice,
     dynamic_update_slice,

@@ -34,8 +34,7 @@ from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
 from ..ir.tidy import erase
 from ..ir.values import dense_attr, owner
-from .places import Note, Places
-from .sizes import VALUE, emit_size
+from .places import VALUE, Note, Places, emit_size
 from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
 
 _ids = itertools.count()

@@ -22,7 +22,7 @@ import numpy as np
 
 from .. import dims as dimension
 from .. import signature as signatures
-from ..builder.sizes import VALUE
+from ..builder.places import VALUE
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
 from ..ir import dynamic_calls, ops

@@ -100,7 +100,7 @@ def bundle(
         DeviceError: no device of a platform is here, or the program is not for it.
         HlographError: the program calls Python; it has no derivative.
     """
-    from ...codegen.artifact.writing import parted
+    from ...codegen.artifact.programs import parted
 
     if not isinstance(source, (Function, Program)):
         raise GraphError(

@@ -49,8 +49,7 @@ import jax
 import numpy as np
 
 from ...codegen.dtypes import kind_of
-from ...codegen.ir.jax_checks import is_checkified, trace_mode
-from ...codegen.ir.jax_compat import array_type, x64_flag, x64_switch
+from ...codegen.ir.jax_compat import array_type, is_checkified, trace_mode, x64_flag, x64_switch
 from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits
 

@@ -22,8 +22,7 @@ from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
-from ...codegen.ir.jax_checks import is_checkified
-from ...codegen.ir.jax_compat import no_transformation, trace_state
+from ...codegen.ir.jax_compat import is_checkified, no_transformation, trace_state
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
 from ..calls.memory import ALIGNMENT, aligned

@@ -35,8 +35,14 @@ from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir import ops
 from ...codegen.ir.bindings import stablehlo
 from ...codegen.ir.functions import adopt, return_values
-from ...codegen.ir.jax_checks import register_checks, without_nan_checks
-from ...codegen.ir.jax_compat import enable_x64, platforms_of, result_avals, with_equal_axes
+from ...codegen.ir.jax_compat import (
+    enable_x64,
+    platforms_of,
+    register_checks,
+    result_avals,
+    with_equal_axes,
+    without_nan_checks,
+)
 from ...codegen.ir.modules import from_bytecode
 from ...codegen.ir.values import location_text, main_function, numpy_dtype, terminator
 from ...codegen.program import Program

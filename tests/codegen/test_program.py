@@ -19,7 +19,7 @@ from pytensor.raise_op import Assert
 
 import hlograph
 from hlograph.codegen.artifact import digest
-from hlograph.codegen.artifact.writing import to_portable
+from hlograph.codegen.artifact.programs import to_portable
 from hlograph.codegen.ir.values import constants
 from hlograph.errors import (
     ArgumentShapeError,

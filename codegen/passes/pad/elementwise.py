@@ -14,7 +14,7 @@ import numpy as np
 from ... import builder as hlo
 from ... import dims as dimension
 from ...builder import Tensor
-from ...builder.sizes import VALUE
+from ...builder.places import VALUE
 from ...dims import Dim, maximum, minimum
 from ...ir.bindings import ir
 from ...ir.kinds import CHLO, STABLEHLO, direction_of

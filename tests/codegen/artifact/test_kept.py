@@ -13,7 +13,7 @@ import scipy.special
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.artifact.writing import to_portable
+from hlograph.codegen.artifact.programs import to_portable
 from hlograph.errors import ArtifactError, DerivativeError, PassError, UnsupportedGraphError
 from hlograph.tools.cli import main
 

@@ -22,7 +22,7 @@ from pytensor.raise_op import Assert
 from support import assert_same
 
 import hlograph
-from hlograph.codegen.artifact.writing import to_portable
+from hlograph.codegen.artifact.programs import to_portable
 from hlograph.errors import OptionError, PaddingError, PassError, UnsupportedGraphError
 
 needs_plugin = pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)

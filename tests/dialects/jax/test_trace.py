@@ -11,7 +11,7 @@ from jax.extend.core import ClosedJaxpr
 import hlograph
 from hlograph import errors
 from hlograph.builder import dims as dimension
-from hlograph.codegen.artifact.writing import to_portable
+from hlograph.codegen.artifact.programs import to_portable
 
 SDS = jax.ShapeDtypeStruct
 VECTOR, MATRIX = SDS(("n",), "float32"), SDS(("n", "n"), "float32")
