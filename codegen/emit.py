@@ -24,8 +24,7 @@ from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
 from .errors import DemandKind, GraphError, LoweringError, UnsupportedGraphError, UnsupportedOpError, demand_error
-from .graph import Deferred, Graph, Lowering, Undeclared, order
-from .inputs import DimsArgument, fresh, name_arguments, root_base, unique
+from .graph import Deferred, DimsArgument, Graph, Lowering, Undeclared, fresh, name_arguments, order, root_base, unique
 from .interrupts import collector_paused
 from .ir.bindings import ir, new_context
 from .ir.modules import verify

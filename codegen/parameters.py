@@ -27,7 +27,7 @@ import numpy as np
 
 from . import signature as signatures
 from .errors import GraphError
-from .inputs import fresh
+from .graph import fresh
 from .ir.bindings import ir, run_pipeline
 from .ir.functions import inline_calls
 from .ir.ops import constant, tensor_type

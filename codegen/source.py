@@ -24,8 +24,7 @@ from typing import Any
 
 from . import dims as dimension
 from .errors import BatchingError, PassError, UnsupportedGraphError
-from .graph import Graph
-from .inputs import fresh
+from .graph import Graph, fresh
 from .ir.bindings import ir
 from .passes import run_all
 from .passes.batch import batch

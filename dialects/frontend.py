@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from ..codegen.analysis.platforms import known_platforms
 from ..codegen.emit import emit
 from ..codegen.errors import GraphError, OptionError
-from ..codegen.inputs import DimsArgument
+from ..codegen.graph import DimsArgument
 from ..codegen.program import Program
 from ..codegen.renamed import renamed_options
 from ..codegen.source import GraphSource

@@ -15,10 +15,10 @@ from .codegen.ir.bindings import chlo as chlo
 from .codegen.ir.bindings import func as func
 from .codegen.ir.bindings import ir as ir
 from .codegen.ir.bindings import stablehlo as stablehlo
-from .codegen.ir.clone import clone as clone
-from .codegen.ir.clone import clone_block as clone_block
 from .codegen.ir.functions import call_function as call_function
 from .codegen.ir.kinds import reduction as reduction
+from .codegen.ir.ops import clone as clone
+from .codegen.ir.ops import clone_block as clone_block
 from .codegen.ir.ops import full_like as full_like
 from .codegen.ir.refused import Refused as Refused
 from .codegen.ir.refused import require as require

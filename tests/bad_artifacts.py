@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from hlograph import Program
-from hlograph.codegen.artifact.digest import marks, seal
+from hlograph.codegen.artifact.files import marks, seal
 from hlograph.errors import HlographError
 
 SIZE = 4  # of what is open

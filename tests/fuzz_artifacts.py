@@ -179,14 +179,14 @@ INSERTED: tuple[Callable[[random.Random], bytes], ...] = (
 
 def forged(data: bytes) -> bytes:
     """A file with the right digest; without one where it cannot have one."""
-    from hlograph.codegen.artifact import digest
+    from hlograph.codegen.artifact import files
     from hlograph.codegen.ir.modules import MAGIC
     from hlograph.errors import ArtifactError
 
-    if digest.mark(data) is None and not data.startswith(MAGIC):
-        data = f"// {digest.marks()['hlograph.digest']}\n".encode() + data
+    if files.mark(data) is None and not data.startswith(MAGIC):
+        data = f"// {files.marks()['hlograph.digest']}\n".encode() + data
     try:
-        return digest.seal(re.sub(rb"(sha256 )[0-9a-f]{64}", rb"\g<1>" + b"0" * 64, data))
+        return files.seal(re.sub(rb"(sha256 )[0-9a-f]{64}", rb"\g<1>" + b"0" * 64, data))
     except ArtifactError:
         return data
 

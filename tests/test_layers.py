@@ -37,7 +37,7 @@ FLOORS = (
     ("codegen.passes",),
     (
         *("codegen.program", "codegen.artifact", "codegen.recipe"),
-        *("codegen.graph", "codegen.inputs", "codegen.source"),
+        *("codegen.graph", "codegen.source"),
         *("codegen.sparse_parts", "codegen.parameters"),
     ),
     ("codegen.emit",),

@@ -52,7 +52,7 @@ def run(
     """
     import hlograph
 
-    from ..codegen.inputs import unique
+    from ..codegen.graph import unique
     from ..runtime.bundles.bundle import is_bundle
 
     if device and interpret:

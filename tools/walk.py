@@ -18,8 +18,8 @@ from ..codegen import signature as signatures
 from ..codegen.dims import Dim
 from ..codegen.errors import PaddingError
 from ..codegen.ir.bindings import ir
-from ..codegen.ir.clone import captured
 from ..codegen.ir.host_calls import is_host_call, name_of
+from ..codegen.ir.ops import captured
 from ..codegen.ir.values import call_target, main_function, symbol_of
 from ..codegen.passes import pad
 from ..codegen.passes.pad.live import Live

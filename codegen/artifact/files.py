@@ -1,19 +1,33 @@
-"""Files that are written whole or not at all, and regular files opened for reading.
+"""Files that are written whole or not at all, and regular files opened for reading; what a file says of itself.
 
-In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was.
+In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was. A file says the
+format, who wrote it, and a digest of its bytes:
+
+    module @logp attributes {hlograph.digest = "hlograph 0.1.0 format 1 sha256 5f0c...", hlograph.format = "1"} {
+
+In: a file's bytes. Out: whether hlograph wrote exactly these. Decisions to know: the digest is that of the bytes with
+its own digits replaced by zeros, so that it is checked before anything is parsed, in text and in bytecode (where
+strings stand as they are). It tells damage and edits; it is no signature, for anyone can compute it. So nothing is left
+out for a file because its digest is right, but what its reader has been told to leave out.
 """
 
 from __future__ import annotations
 
+import enum
+import hashlib
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ArtifactError, ArtifactNotFoundError
+from ..ir.bindings import ir
+from ..ir.modules import MAGIC
 
 _NEW = 0o666  # less the process's umask, which the system takes off
 
@@ -90,3 +104,87 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+FORMAT = 1
+_DIGEST, _FORMAT = "hlograph.digest", "hlograph.format"
+_ZEROS = b"0" * 64
+_MARK = re.compile(rb"hlograph ([\w.+-]{1,64}) format ([1-9]\d{0,8}) sha256 ([0-9a-f]{64})")
+
+
+class Origin(enum.Enum):
+    """Where a file is from, as it says."""
+
+    OURS = "hlograph wrote exactly these bytes"
+    EDITED = "hlograph wrote it, and it was changed since"
+    FOREIGN = "it does not say that hlograph wrote it"
+
+
+def mark(data: bytes) -> tuple[str, int] | None:
+    """The writer and the format's number that a file says, true or not; None where it says nothing."""
+    found = _MARK.search(data)
+    return None if found is None else (f"hlograph {found[1].decode()}", int(found[2]))
+
+
+def marks() -> dict[str, str]:
+    """The module's attributes in a file that is not sealed yet."""
+    try:
+        release = version("hlograph")
+    except PackageNotFoundError:  # the folder was put on the path by hand
+        release = "unknown"
+    return {_DIGEST: f"hlograph {release} format {FORMAT} sha256 {_ZEROS.decode()}", _FORMAT: str(FORMAT)}
+
+
+def unmark(module: ir.Module) -> None:
+    """Takes the attributes off a module that was read: they are the file's."""
+    for name in (_DIGEST, _FORMAT):
+        if name in module.operation.attributes:
+            del module.operation.attributes[name]
+
+
+def seal(data: bytes) -> bytes:
+    """The content of a file, from what is printed or serialized of a module with `marks`.
+
+    Raises:
+        ArtifactError: some other string looks like a digest.
+    """
+    found = list(_MARK.finditer(data))
+    if len(found) != 1 or found[0][3] != _ZEROS:
+        raise ArtifactError("a name or message of the program looks like the digest that a file begins with; change it")
+    start, end = found[0].span(3)
+    return b"".join([data[:start], _digest(data, start, end), data[end:]])
+
+
+def origin(data: bytes, filename: str) -> Origin:
+    """Where a file is from, as it says; line ends of text are of no account.
+
+    Raises:
+        ArtifactError: it has a newer format, or is bytecode that was changed.
+    """
+    is_text = not data.startswith(MAGIC)
+    if is_text and b"\r\n" in data:
+        data = data.replace(b"\r\n", b"\n")
+    found = _MARK.search(data)
+    if found is not None and int(found[2]) > FORMAT:
+        release = found[1].decode()
+        raise ArtifactError(
+            f"{filename} has format {int(found[2])}, which hlograph {release} wrote; this one reads up to format "
+            f"{FORMAT}: install hlograph {release} or newer"
+        )
+    if found is not None and _digest(data, *found.span(3)) == found[3]:
+        return Origin.OURS
+    if found is None and _DIGEST.encode() not in data:
+        return Origin.FOREIGN
+    if is_text:
+        return Origin.EDITED
+    raise ArtifactError(
+        f"{filename} is damaged: its bytes are not those that were saved (the digest in it differs); get it again"
+    )
+
+
+def _digest(data: bytes, start: int, end: int) -> bytes:
+    view = memoryview(data)
+    found = hashlib.sha256(view[:start])
+    found.update(_ZEROS)
+    found.update(view[end:])
+    return found.hexdigest().encode()

@@ -28,7 +28,7 @@ from .. import signature as signatures
 from ..constraints import Constraint
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PaddingError, PassError
-from ..inputs import fresh, unfolded
+from ..graph import fresh, unfolded
 from ..ir.modules import refusals
 from ..ir.values import main_function, returned_by
 from ..passes.pad import prepare, walk

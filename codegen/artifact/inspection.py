@@ -20,16 +20,16 @@ from ..ir.modules import MAGIC, producer
 from ..ir.values import call_target, constants, op_counts, walk
 from ..program import Program
 from ..signature import Argument, Result, Root
-from . import digest, parameters, programs
+from . import files, parameters, programs
 from .custom_calls import KNOWN
 from .targets import promise
 
 Facts = dict[str, Any]
 _SHOWN_CONSTANTS = 5
 _STATES = {
-    digest.Origin.OURS: "matches: hlograph wrote exactly these bytes",
-    digest.Origin.EDITED: "differs: changed since hlograph wrote it",
-    digest.Origin.FOREIGN: "none: not written by hlograph",
+    files.Origin.OURS: "matches: hlograph wrote exactly these bytes",
+    files.Origin.EDITED: "differs: changed since hlograph wrote it",
+    files.Origin.FOREIGN: "none: not written by hlograph",
 }
 
 
@@ -48,7 +48,7 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
     data = programs.content(file)
     facts = {"file": name, "bytes": len(data), **_envelope(data)}
     try:
-        facts["digest"] = _STATES[digest.origin(data, name)]
+        facts["digest"] = _STATES[files.origin(data, name)]
         program, verdict = _read(file, data, trusted)
         return {**facts, **_program(program), **_parameters(program, file), **_pullback(program), "load": verdict}
     except ArtifactError as error:
@@ -81,7 +81,7 @@ def _envelope(data: bytes) -> Facts:
         facts = {"kind": "portable bytecode", "stablehlo": version, "read by": promise(version)}
     elif data.startswith(MAGIC):
         facts = {"kind": f"MLIR bytecode ({written or 'unknown writer'})", "stablehlo": None, "read by": "its writer"}
-    writer, number = digest.mark(data) or (None, None)
+    writer, number = files.mark(data) or (None, None)
     return {**facts, "format": number, "written by": writer}
 
 

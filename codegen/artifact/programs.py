@@ -1,6 +1,6 @@
 """Programs written and read: text, and portable bytecode; a file is written whole or not at all.
 
-In: a program and a path; out: the file, with a digest (see `digest`). Or a path, or what stands in a file (also MLIR's
+In: a program and a path; out: the file, with a digest (see `files`). Or a path, or what stands in a file (also MLIR's
 own bytecode); out: a program, verified, with its pullback if the file holds one. A program with its pullback
 (`Program.save(..., derivatives=1)`) is one module:
 
@@ -35,7 +35,7 @@ from ..parameters import DEFAULT_LIMIT
 from ..program import Program, Pullback
 from ..renamed import renamed_options
 from ..signature import Argument, Result
-from . import checks, digest
+from . import checks, files
 from .files import open_regular, write_atomically
 from .parameters import Contents, bind, file_of, self_contained, share, split
 from .parsing import check_bytes, check_size, cut, parse_limited
@@ -88,8 +88,8 @@ def to_portable(program: Program, version: str | None = None, later: Sequence[st
 
     def write(version: str) -> bytes:
         module = whole_module(made)
-        with with_attributes(module, digest.marks()):
-            return digest.seal(serialize_portable(module, version))
+        with with_attributes(module, files.marks()):
+            return files.seal(serialize_portable(module, version))
 
     return first_version((version or current_version(), *later), write)[1]
 
@@ -162,7 +162,7 @@ def save(
             )
         whole, version, later = for_target(whole, found), found.version, found.later
     if as_text:
-        data = digest.seal(to_text(whole, locations=locations, marks=digest.marks()).encode())
+        data = files.seal(to_text(whole, locations=locations, marks=files.marks()).encode())
     else:
         data = to_portable(whole, version, later)
     try:
@@ -280,7 +280,7 @@ def parse(
 def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> Program:
     """The program; a warning is for the caller of the caller."""
     check_bytes(data, filename)
-    origin = digest.origin(data, filename)
+    origin = files.origin(data, filename)
     if trusted:
         module = parse_limited(data, filename)
     else:
@@ -288,7 +288,7 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> 
 
         module = parse_module(foreign.parse(data, filename), filename)
     program = _program(module, filename, allow, trusted=trusted)
-    if origin is digest.Origin.EDITED:
+    if origin is files.Origin.EDITED:
         warnings.warn(
             f"{filename} was changed since hlograph saved it: its digest is that of other text. If you did not edit "
             "it, get it again; if you did, saving what was loaded writes a new digest",
@@ -300,7 +300,7 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> 
 
 def _program(module: ir.Module, filename: str, allow: Collection[str], *, trusted: bool) -> Program:
     try:
-        digest.unmark(module)
+        files.unmark(module)
         checks.check_words(module, filename)
         pullback = _detached(
             module,

@@ -22,21 +22,25 @@ from .control import (
     written_out,
 )
 from .core import Builder, Check, SizeSource, Tensor
-from .data_sizes import count_true, data_size, known_size, running_count, true_places
 from .elementwise import *  # its `__all__` says what there is
 from .equations import discrete_riccati, expm, triangular_form, triangular_sylvester, tridiagonal_lu, tridiagonal_solve
 from .indexing import (
+    count_true,
+    data_size,
     dynamic_slice,
     dynamic_update_slice,
     element_sizes,
     gather,
+    known_size,
     put,
     put_elements,
     row,
     rows_of,
+    running_count,
     scatter,
     take,
     take_elements,
+    true_places,
     with_row,
     with_rows,
 )
@@ -62,6 +66,7 @@ from .linalg import (
     triangle,
     triangular_solve,
 )
+from .places import BOOL, INT32, INT64, Dims, DType
 from .reduce import (
     MONOIDS,
     arg_reduce,
@@ -100,6 +105,5 @@ from .shape import (
     with_last,
 )
 from .signal import as_product, at_end, by_axes, correlate, fft, of_some
-from .types import BOOL, INT32, INT64, Dims, DType
 
 Root = SizeSource  # its older name

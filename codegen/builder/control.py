@@ -31,11 +31,10 @@ from ..ir.jax_compat import enable_x64
 from ..ir.modules import parse_module, to_bytecode
 from ..ir.values import free_symbol
 from .core import Builder, Check, SizeSource, Tensor
-from .data_sizes import data_size
 from .elementwise import and_, compare, convert, negate, not_, select, unify
-from .indexing import with_row
+from .indexing import data_size, with_row
+from .places import INT32, Attributes, Dims, DType
 from .shape import full, pad, reshape, slice_axis, with_dims
-from .types import INT32, Attributes, Dims, DType
 
 
 def while_loop(

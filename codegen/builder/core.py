@@ -34,8 +34,7 @@ from ..ir.bindings import ir
 from ..ir.host_calls import HostCall
 from ..ir.tidy import erase
 from ..ir.values import dense_attr, owner
-from .places import VALUE, Note, Places, emit_size
-from .types import BOOL, INT32, INT64, Attributes, Dims, DType, Sizes
+from .places import BOOL, INT32, INT64, VALUE, Attributes, Dims, DType, Note, Places, Sizes, emit_size
 
 _ids = itertools.count()
 M = TypeVar("M", bound=Note)

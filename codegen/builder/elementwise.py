@@ -17,8 +17,8 @@ from ..dims import Dim
 from ..ir.bindings import ir
 from ..ir.evaluate import ELEMENTWISE
 from .core import Tensor
+from .places import BOOL, Attributes, DType
 from .shape import broadcast_in_dim, reshape
-from .types import BOOL, Attributes, DType
 
 # What `codegen/builder` gives of it.
 # fmt: off

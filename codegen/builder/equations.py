@@ -47,9 +47,9 @@ from .matrices import (
     steps,
     total,
 )
+from .places import INT32, INT64
 from .reduce import reduce_monoid
 from .shape import broadcast_in_dim, slice_axis, squeeze
-from .types import INT32, INT64
 
 # ---- the exponential -------------------------------------------------------------------------------------------------
 

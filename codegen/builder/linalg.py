@@ -47,9 +47,9 @@ from .matrices import (
     steps,
     total,
 )
+from .places import INT32, INT64, Dims, DType
 from .reduce import arg_reduce, reduce_monoid, sort
 from .shape import broadcast_in_dim, full, iota, reshape, sized, slice_axis
-from .types import INT32, INT64, Dims, DType
 
 
 def flag(value: bool) -> str:

@@ -15,9 +15,9 @@ from .control import while_loop
 from .core import Builder, Tensor
 from .elementwise import abs as abs_
 from .elementwise import compare, conj, convert, imag, real, select, sqrt
+from .places import INT64, Dims, DType
 from .reduce import dot_general, reduce_monoid
 from .shape import broadcast_in_dim, expand_dims, iota, pad, transpose
-from .types import INT64, Dims, DType
 
 
 def number(like: Tensor, value: complex) -> Tensor:

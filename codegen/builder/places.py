@@ -18,7 +18,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from ..dims import Dim, SymbolicDim
 from ..errors import UnsupportedGraphError
 from ..ir.bindings import DYNAMIC, ir
 from ..ir.values import dense_attr, element_type
-from .types import BOOL, INT64, Dims, DType
 
 
 @dataclass(eq=False)
@@ -443,3 +442,13 @@ def _without_zero(builder: Any, a: _Part, b: _Part) -> tuple[Any, Any]:
     is_zero = builder.compared("EQ", b[0], zero)
     dividend = builder.op("stablehlo.select", [is_zero, zero, a[0]], (), INT64)
     return dividend, builder.op("stablehlo.select", [is_zero, one, b[0]], (), INT64)
+
+
+DType = np.dtype[Any]
+Dims: TypeAlias = "tuple[Dim, ...]"
+Sizes: TypeAlias = "tuple[Dim, ...] | None"
+Attributes = tuple[tuple[str, str], ...]
+
+INT64: DType = np.dtype(np.int64)
+INT32: DType = np.dtype(np.int32)
+BOOL: DType = np.dtype(bool)

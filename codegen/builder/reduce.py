@@ -17,9 +17,8 @@ from ..ir.kinds import identity as identity
 from ..ir.values import free_symbol
 from .core import Tensor
 from .elementwise import Binary, add, and_, compare, imag, maximum_, minimum_, multiply, or_, real, select, xor
-from .places import Transpose
+from .places import INT64, Attributes, DType, Transpose
 from .shape import i64_array, iota, reshape
-from .types import INT64, Attributes, DType
 
 # ---- orders: which of two elements is the larger one, for every dtype, as NumPy has it -------------------------------
 

@@ -14,8 +14,7 @@ import numpy as np
 from .. import dims as dimension
 from ..dims import Dim, maximum, minimum
 from .core import Builder, Tensor
-from .places import Expansion, Join, Rows, Transpose
-from .types import Attributes, Dims, DType
+from .places import Attributes, Dims, DType, Expansion, Join, Rows, Transpose
 
 
 def i64_array(values: Sequence[int]) -> str:

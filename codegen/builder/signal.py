@@ -34,9 +34,9 @@ from .elementwise import (
     sine,
 )
 from .indexing import take
+from .places import INT64, Dims
 from .reduce import dot_general
 from .shape import all_static, broadcast_in_dim, expand_dims, i64_array, iota, pad, reshape, slice_axis, transpose
-from .types import INT64, Dims
 
 Kind = Literal["FFT", "IFFT", "RFFT", "IRFFT"]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from . import ops
 from .bindings import ir, stablehlo
-from .clone import clone_block
+from .ops import clone_block
 from .values import attributes_of, call_target, constant, dense_attr, integers, sizes_of, walk
 
 _HIDDEN = "hlograph.call"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .bindings import ir, run_pipeline
-from .clone import clone_block
 from .modules import parse_module
-from .ops import Body
+from .ops import Body, clone_block
 from .values import (
     PREFIX,
     attributes_of,

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 from . import ops
 from .bindings import ir, stablehlo
-from .clone import clone
 from .kinds import STABLEHLO
 from .op_sheet import form_of
+from .ops import clone
 from .values import constant, constant_attribute, owner, static_shape
 
 _SHAPED = frozenset(f"stablehlo.{name}" for name in ("broadcast_in_dim", "constant", "iota", "transpose"))

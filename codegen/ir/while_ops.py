@@ -14,7 +14,7 @@ import numpy as np
 
 from . import ops
 from .bindings import ir, stablehlo
-from .clone import clone_block
+from .ops import clone_block
 from .tidy import erase
 from .values import dtype_of, owner, sizes_of, terminator, users
 

@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 
 from .. import builder as hlo
-from ..analysis.signs import is_fraction, is_not_negative
+from ..analysis.known import is_fraction, is_not_negative
 from ..builder import Builder, Tensor
-from ..builder.types import INT64
+from ..builder.places import INT64
 from ..ir.bindings import ir
-from ..ir.clone import clone_block
 from ..ir.functions import adopt, call
+from ..ir.ops import clone_block
 from ..ir.refused import Refused, require
 from ..ir.values import dtype_of, is_constant, main_function, owner, static_shape, users, walk
 from .report import Report

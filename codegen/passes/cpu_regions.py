@@ -29,8 +29,8 @@ from ..errors import PassError
 from ..ir import kinds
 from ..ir import ops as builders
 from ..ir.bindings import ir, run_pipeline, stablehlo
-from ..ir.clone import captured, clone, replace_operands
 from ..ir.functions import call_function, inline_calls
+from ..ir.ops import captured, clone, replace_operands
 from ..ir.tidy import erase_unused
 from ..ir.values import (
     ancestors,

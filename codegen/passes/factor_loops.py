@@ -17,7 +17,7 @@ import numpy as np
 from .. import builder as hlo
 from ..builder import Builder, Tensor
 from ..builder.matrices import adjoint, matmul, over_batch, places, real_part, steps, swap
-from ..builder.types import INT64
+from ..builder.places import INT64
 from ..errors import PassError
 from ..ir.bindings import ir
 from ..ir.dynamic_calls import of_fft

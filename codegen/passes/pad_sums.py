@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..analysis.integers import known, zero_splat
+from ..analysis.known import known, zero_splat
 from ..ir.bindings import ir, stablehlo
 from ..ir.ops import concatenate, full_like, pad, positive_zeros
 from ..ir.refused import Refused, needed, require

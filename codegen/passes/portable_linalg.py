@@ -21,7 +21,7 @@ import numpy as np
 from .. import builder as hlo
 from ..builder import Tensor
 from ..builder.matrices import adjoint
-from ..builder.types import INT32, DType
+from ..builder.places import INT32, DType
 from ..dims import Dim
 from ..errors import PassError
 from ..ir.bindings import ir

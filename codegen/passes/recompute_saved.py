@@ -35,13 +35,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..analysis.cost import cost, load, store
-from ..analysis.cut import FOREVER, Value, cheapest
+from ..analysis.costs import FOREVER, Value, cheapest, cost, load, store
 from ..analysis.loops import Affine, Loop, Stack, slices_of
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline, stablehlo
-from ..ir.clone import clone
 from ..ir.kinds import STABLEHLO
+from ..ir.ops import clone
 from ..ir.refused import Refused, needed, require
 from ..ir.values import (
     integers,

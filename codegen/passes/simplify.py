@@ -18,13 +18,23 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from ..analysis.integers import Even, even, known, zero_splat
+from ..analysis.known import Even, even, known, zero_splat
 from ..ir import ops
 from ..ir.bindings import ir, stablehlo
-from ..ir.clone import clone
 from ..ir.kinds import having, identity, reduction
 from ..ir.op_sheet import Indexing
-from ..ir.ops import broadcast_in_dim, elementwise, full_like, pad, positive_zeros, reduce, reshape, reverse, transpose
+from ..ir.ops import (
+    broadcast_in_dim,
+    clone,
+    elementwise,
+    full_like,
+    pad,
+    positive_zeros,
+    reduce,
+    reshape,
+    reverse,
+    transpose,
+)
 from ..ir.refused import Refused, needed, require
 from ..ir.values import (
     Array,

@@ -17,9 +17,9 @@ from typing import Any
 
 from ..ir import ops
 from ..ir.bindings import ir
-from ..ir.clone import clone
 from ..ir.kinds import identity, is_elementwise
 from ..ir.op_sheet import Form, form_of, shortened
+from ..ir.ops import clone
 from ..ir.rows import Rows, separable
 from ..ir.values import ancestors, dtype_of, owner, reached, static_shape, users, walk
 from ..ir.while_ops import add_to_sum, end_sum, start_sum, wider

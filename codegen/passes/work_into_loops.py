@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ..analysis.cost import cost, store
+from ..analysis.costs import cost, store
 from ..analysis.loops import Loop, slices_of
 from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO

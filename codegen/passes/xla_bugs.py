@@ -19,9 +19,9 @@ import numpy as np
 from ..dtypes import kind_of
 from ..ir import ops
 from ..ir.bindings import ir, stablehlo
-from ..ir.clone import clone_block
 from ..ir.kinds import having, identity, monoid_of
 from ..ir.op_sheet import Indexing
+from ..ir.ops import clone_block
 from ..ir.values import (
     constant,
     defining,

@@ -21,7 +21,7 @@ from ...codegen import signature as signatures
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim, parse
 from ...codegen.errors import GraphError
-from ...codegen.inputs import fresh, root_base, unfolded
+from ...codegen.graph import fresh, root_base, unfolded
 from ...codegen.signature import Argument
 from .scope import Scope, read_size
 

@@ -21,7 +21,7 @@ from ...codegen import builder as hlo
 from ...codegen import dims as dimension
 from ...codegen.builder import Builder, Tensor, matrices
 from ...codegen.builder.core import SizeSource
-from ...codegen.builder.types import INT32, Dims, DType
+from ...codegen.builder.places import INT32, Dims, DType
 from ...codegen.dims import Dim, minimum
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.bindings import new_context

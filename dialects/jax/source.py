@@ -29,7 +29,7 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun  # type: ignore[a
 from ...codegen.constraints import Constraint
 from ...codegen.dtypes import kind_of
 from ...codegen.errors import UnsupportedGraphError
-from ...codegen.inputs import fresh, is_name, unique
+from ...codegen.graph import fresh, is_name, unique
 from ...codegen.ir.jax_compat import enable_x64, no_transformation, trace_state
 from ...codegen.program import Made, Program
 from ...codegen.signature import Argument, Result

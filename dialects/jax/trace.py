@@ -33,7 +33,7 @@ from ...codegen.analysis.platforms import in_the_way, listed
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import HlographError, UnsupportedGraphError
-from ...codegen.inputs import named_parameters
+from ...codegen.graph import named_parameters
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.functions import inline_calls
 from ...codegen.ir.jax_compat import closed_over

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.errors import GraphError, MissingInputError, UnsupportedGraphError
-from ...codegen.graph import Graph
-from ...codegen.inputs import Input
+from ...codegen.graph import Graph, Input
 from ...codegen.parameters import Parameter
 from .. import registry
 from ..library import Library

@@ -19,8 +19,7 @@ from typing import Any
 
 from ...codegen.dims import NAME, RESERVED
 from ...codegen.errors import UnsupportedGraphError
-from ...codegen.graph import order
-from ...codegen.inputs import fresh
+from ...codegen.graph import fresh, order
 from ..library import Library
 from ..releases import inner_graph, inner_graphs
 from ..rewrites.rebuilding import Rebuilding, has_own_derivatives

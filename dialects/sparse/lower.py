@@ -19,8 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
-from ...codegen.graph import order
-from ...codegen.inputs import fresh, root_base
+from ...codegen.graph import fresh, order, root_base
 from ...codegen.sparse_parts import COMPRESSED, OTHER_SIZE, compressed, part_of
 from ..library import Library
 from ..releases import inner_graph, inner_graphs, with_inner_graph

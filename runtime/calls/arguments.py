@@ -23,7 +23,7 @@ from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dtypes import kind_of, limits
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError, demand_error
-from ...codegen.inputs import root_base
+from ...codegen.graph import root_base
 from ...codegen.signature import Argument, Signature, describe
 from ...codegen.sparse_parts import Group
 

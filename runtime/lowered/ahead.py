@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec, SingleDeviceSharding
 from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.errors import ArgumentError, ArgumentShapeError, DeviceError, PolicyError
-from ...codegen.inputs import named_parameters
+from ...codegen.graph import named_parameters
 from ...codegen.ir.jax_compat import enable_x64, initialize_lapack
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe

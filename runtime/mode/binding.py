@@ -23,8 +23,7 @@ import numpy as np
 
 from ...codegen import forks
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError, UnsupportedOpError
-from ...codegen.graph import order
-from ...codegen.inputs import root_base, unique
+from ...codegen.graph import order, root_base, unique
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped

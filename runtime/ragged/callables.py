@@ -36,7 +36,7 @@ from ...codegen.errors import (
     HlographError,
     OptionError,
 )
-from ...codegen.inputs import unfolded
+from ...codegen.graph import unfolded
 from ...codegen.ir.jax_compat import Vmapped, enable_x64
 from ...codegen.ir.refused import Refused, require
 from ...codegen.program import Program

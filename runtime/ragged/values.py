@@ -21,7 +21,7 @@ import numpy as np
 from jax import tree_util
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, GraphError, OptionError
-from ...codegen.inputs import unfolded
+from ...codegen.graph import unfolded
 from ...codegen.ir.jax_compat import enable_x64
 from ..executables.padding import in_host_memory
 

@@ -7,7 +7,7 @@ from itertools import chain, combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hlograph.codegen.analysis.cut import FOREVER, Value, cheapest
+from hlograph.codegen.analysis.costs import FOREVER, Value, cheapest
 
 prices = st.sampled_from([0, 1, 2, 3, 5, 8, 13, FOREVER])
 

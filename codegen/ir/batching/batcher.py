@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 from ...errors import PassError
 from .. import ops
 from ..bindings import DYNAMIC, ir, stablehlo
-from ..clone import captured, clone, replace_operands
 from ..kinds import EFFECTS
-from ..ops import Size
+from ..ops import Size, captured, clone, replace_operands
 from ..values import call_target, constant, dot_sides, dtype_of, flag_of, owner, shape_of, sizes_of, terminator, users
 from ..while_ops import counted
 

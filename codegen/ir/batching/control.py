@@ -20,9 +20,9 @@ import numpy as np
 
 from .. import ops, while_ops
 from ..bindings import ir, stablehlo
-from ..clone import captured
 from ..functions import add_function, call
 from ..kinds import direction_of, identity
+from ..ops import captured
 from ..values import constant, dtype_of, free_symbol, owner, returned_by, sizes_of, symbol_of, terminator, users
 from ..while_ops import increment, invariants
 from .batcher import CONTROL, Batcher, Row, only_grows

@@ -23,7 +23,7 @@ from ... import dims as dimension
 from ... import signature as signatures
 from ...builder import Tensor
 from ...builder.core import SizeSource
-from ...builder.types import INT32, INT64
+from ...builder.places import INT32, INT64
 from ...errors import PassError, UnsupportedGraphError
 from ...ir.bindings import ir
 from ...ir.host_calls import host_calls

@@ -11,7 +11,7 @@ import numpy as np
 from ... import builder as hlo
 from ...builder import Tensor, matrices
 from ...builder.linalg import lu, lu_factor
-from ...builder.types import INT32, DType
+from ...builder.places import INT32, DType
 from ...dims import Dim, minimum
 from ...dtypes import kind_of, limits
 from ...ir.bindings import ir

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ... import builder as hlo
 from ...builder import Tensor
-from ...builder.types import INT32
+from ...builder.places import INT32
 from ...ir.bindings import ir
 from ...ir.host_calls import TARGET, name_of
 from ...ir.values import attributes_of, call_target

@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
+from ...builder.places import INT64
 from ...builder.shape import i64_array
-from ...builder.types import INT64
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.kinds import identity, monoid_of

@@ -17,7 +17,7 @@ from ... import dims as dimension
 from ...analysis.live_sizes import Element, LiveSizes
 from ...builder import Builder, Tensor
 from ...builder.core import SizeSource
-from ...builder.types import BOOL, Attributes, DType, Sizes
+from ...builder.places import BOOL, Attributes, DType, Sizes
 from ...constraints import Constraints
 from ...dims import Dim
 from ...ir.bindings import ir

@@ -12,8 +12,8 @@ import numpy as np
 from ... import builder as hlo
 from ... import dims as dimension
 from ...builder import Tensor
+from ...builder.places import INT64
 from ...builder.shape import product, slice_axes
-from ...builder.types import INT64
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.values import integers

@@ -30,7 +30,7 @@ from ... import dims as dimension
 from ...analysis.loops import Loop
 from ...builder import Tensor
 from ...builder.core import SizeSource
-from ...builder.types import INT32, INT64, Attributes, DType
+from ...builder.places import INT32, INT64, Attributes, DType
 from ...constraints import DimMismatch
 from ...dims import Dim, parse
 from ...errors import PaddingError

@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import builder as hlo
 from ...builder import Tensor
+from ...builder.places import INT64, DType
 from ...builder.shape import i64_array
-from ...builder.types import INT64, DType
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.dynamic_calls import fft_kind, of_fft

@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from ...ir.bindings import ir, run_pipeline
-from ...ir.clone import captured, clone_block
 from ...ir.functions import add_function
 from ...ir.modules import clone_module, replace_body, verify
+from ...ir.ops import captured, clone_block
 from ...ir.refused import require
 from ...ir.values import walk
 from ..pad_sums import SERIES, joined_pads

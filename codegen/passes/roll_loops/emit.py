@@ -23,8 +23,8 @@ import numpy as np
 from ...ir import ops, while_ops
 from ...ir.batching import Batcher, Row
 from ...ir.bindings import ir
-from ...ir.clone import clone, replace_operands
 from ...ir.kinds import identity
+from ...ir.ops import clone, replace_operands
 from ...ir.values import Array, attributes_of, constant_value, dtype_of, integers, sizes_of
 from .plan import Plan, tiled
 from .snapshot import Sequence

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...ir.bindings import ir
-from ...ir.clone import captured
 from ...ir.kinds import STABLEHLO, having
+from ...ir.ops import captured
 from ...ir.values import Array, bytes_of, dtype_of, sizes_of
 from .find import Run
 from .snapshot import distinct

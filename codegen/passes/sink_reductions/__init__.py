@@ -18,12 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from ...analysis.cost import MOVING
+from ...analysis.costs import MOVING
 from ...analysis.loops import Affine, Loop, Stack
 from ...ir import ops
 from ...ir.bindings import ir, run_pipeline, stablehlo
-from ...ir.clone import clone
 from ...ir.kinds import EFFECTS, STABLEHLO
+from ...ir.ops import clone
 from ...ir.refused import Refused, needed, require
 from ...ir.rows import Rows
 from ...ir.values import owner, reached, sizes_of, static_bytes, static_shape, users

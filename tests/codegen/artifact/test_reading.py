@@ -19,7 +19,7 @@ from bad_artifacts import forged
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.artifact import digest, foreign, parsing
+from hlograph.codegen.artifact import files, foreign, parsing
 from hlograph.codegen.ir.modules import to_bytecode
 from hlograph.errors import ArtifactError, HandEditWarning
 
@@ -117,7 +117,7 @@ def test_a_later_format_says_which_release_to_install(tmp_path: Path, here: list
 
 @pytest.mark.filterwarnings("ignore::hlograph.errors.HandEditWarning")
 def test_a_text_that_mentions_a_digest_is_not_confused_with_one(tmp_path: Path) -> None:
-    program = Program.parse(TEXT.replace('"x"', f'"{digest.marks()["hlograph.digest"]}"'))
+    program = Program.parse(TEXT.replace('"x"', f'"{files.marks()["hlograph.digest"]}"'))
     with pytest.raises(ArtifactError, match="looks like the digest"):
         program.save(tmp_path / "a.mlir")
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from builds import module_of
 from rewritten_runs import as_arrays, check, rewritten
 
 from hlograph import Program
-from hlograph.codegen.analysis.integers import known
+from hlograph.codegen.analysis.known import known
 
 # ---- sum_of_pads -----------------------------------------------------------------------------------------------------
 
