@@ -6,7 +6,7 @@ In: nothing. Out: what stands in the `with` block of each model, by what it is a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pymc as pm
@@ -14,6 +14,7 @@ import pytensor
 import pytensor.tensor as pt
 import scipy.sparse
 from pytensor.compile.mode import Mode
+from pytensor.graph.op import Op
 from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 
 REFERENCE = Mode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
@@ -165,6 +166,42 @@ def masked() -> None:
     """Sizes from data, which JAX refuses."""
     x = pm.Normal("x", 1.0, 1.0, shape=4)
     pm.Potential("p", -(x[x > 0] ** 2).sum())
+
+
+def known() -> None:
+    """A normal posterior of mean 10/21 and variance 1/21."""
+    pm.Normal("y", pm.Normal("mean"), 1.0, observed=pm.Data("seen", np.linspace(-0.5, 1.5, 20)))
+
+
+def regression(count: bool = False) -> Any:
+    """On shared data, of any number of rows; with a count too, whose step is another one."""
+    rows = np.random.default_rng(0).normal(size=(20, 2))
+    seen = rows @ [1.0, -1.0] + 0.3 * np.random.default_rng(1).normal(size=20)
+    with pm.Model(coords={"k": ["a", "b"]}) as model:
+        X = pm.Data("X", rows, dims=("row", "k"))
+        slopes, noise = pm.Normal("slopes", dims="k"), pm.HalfNormal("noise")
+        mean = pm.Deterministic("mean", X @ slopes + (pm.Poisson("n", 3) if count else 0), dims="row")
+        pm.Normal("y", mean, noise, observed=pm.Data("seen", seen, dims="row"), dims="row")
+    return model
+
+
+class Unknown(Op):
+    """An op without a rule, whose result has a shape that nobody says."""
+
+    itypes: ClassVar = [pt.dscalar]
+    otypes: ClassVar = [pt.dvector]
+
+    def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
+        outputs[0][0] = np.array([inputs[0]])
+
+    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
+        return [pt.sum(cotangents[0])]
+
+    L_op = pullback
+
+
+def unknown() -> None:
+    pm.Potential("p", Unknown()(pm.Normal("x")).sum())
 
 
 Content = Callable[[], Any]

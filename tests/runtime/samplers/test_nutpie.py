@@ -10,14 +10,13 @@ import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
 import xarray
-from pytensor.graph.op import Op
 from pytensor.raise_op import Assert
 
 import hlograph
@@ -26,7 +25,7 @@ pm = pytest.importorskip("pymc", minversion="6")
 nutpie = pytest.importorskip("nutpie")
 
 from pymc.pytensorf import collect_default_updates  # noqa: E402
-from pymc_models import PLAIN, REFERENCE, Y, build, loop, masked, name_of, parameter_out_of_bounds  # noqa: E402
+from pymc_models import PLAIN, REFERENCE, Y, build, loop, masked, name_of, parameter_out_of_bounds, unknown  # noqa: E402
 
 import hlograph.nutpie  # noqa: E402
 import hlograph.pymc  # noqa: E402
@@ -319,28 +318,13 @@ def minibatch() -> None:
     pm.Normal("y", pm.Normal("mu"), 1, observed=pm.Minibatch(Y, batch_size=4), total_size=12)
 
 
-class Strange(Op):
-    """An op that nobody knows a rule for, and whose results have shapes that nobody knows."""
-
-    itypes: ClassVar = [pt.dscalar]
-    otypes: ClassVar = [pt.dvector]
-
-    def perform(self, node: Any, inputs: Any, outputs: Any) -> None:
-        outputs[0][0] = np.array([inputs[0]])
-
-    def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
-        return [pt.sum(cotangents[0])]
-
-    L_op = pullback
-
-
 @pytest.mark.parametrize(
     ("make", "error", "match"),
     [
         (lambda: build(lambda: [pm.Poisson("count", 3), pm.Normal("a")]), UnsupportedGraphError, "'count' are"),
         (lambda: build(lambda: pm.Normal("y", observed=1.0)), UnsupportedGraphError, "has no free variables"),
         (lambda: build(minibatch), UnsupportedGraphError, "draws random numbers"),
-        (lambda: build(lambda: pm.Potential("p", Strange()(pm.Normal("a")))), UnsupportedOpError, "Strange"),
+        (lambda: build(unknown), UnsupportedOpError, "Unknown"),
         (lambda: "model", GraphError, "expected a pymc.Model, got str"),
     ],
     ids=["discrete", "nothing_free", "minibatch", "no_rule", "no_model"],

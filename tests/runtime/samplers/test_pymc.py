@@ -98,19 +98,11 @@ def test_data_of_other_lengths():
     model = build(logistic)
     function, theirs = model.compile_dlogp(mode=MODE), model.compile_dlogp(mode=REFERENCE)
     point = moved(model, 0)
-    for size in (30, 7, 1):
+    for size in (30, 7, *range(1, 12)):
         with model:
             pm.set_data({"X": np.linspace(-1, 1, 3 * size).reshape(size, 3), "seen": np.arange(size) % 2})
         np.testing.assert_allclose(function(point), theirs(point), rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.skipif(not is_new, reason="the option backend came with PyMC 6")
-def test_the_backend_of_sampling():
-    options = {"random_seed": 1, "chains": 1, "cores": 1, "progressbar": False, "compute_convergence_checks": False}
-    with build(schools):
-        found = pm.sample(20, tune=20, backend=MODE, **options)
-        same = pm.sample(20, tune=20, compile_kwargs={"mode": MODE}, **options)
-    np.testing.assert_allclose(found.posterior["mean"], same.posterior["mean"])
+    assert function.f.vm.function.stats.compiles < 7
 
 
 def test_outside_the_support():

@@ -16,8 +16,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.graph.basic import Apply
-from pytensor.graph.op import Op
 
 from hlograph.errors import (
     ArgumentError,
@@ -31,7 +29,7 @@ from hlograph.errors import (
 pm = pytest.importorskip("pymc", minversion="6")
 pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 
-from pymc_models import PLAIN, REFERENCE, build, masked, moved, name_of, reference, schools  # noqa: E402
+from pymc_models import PLAIN, REFERENCE, build, masked, moved, name_of, reference, schools, unknown  # noqa: E402
 from scripts import run_script  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "pymc.md"
@@ -164,31 +162,12 @@ def discrete():
     return model
 
 
-class Unknown(Op):
-    """An op without a rule, of the kind that has no shape of its own."""
-
-    itypes = otypes = (pt.dscalar,)
-    __props__ = ()
-
-    def make_node(self, x):
-        return Apply(self, [x], [pt.dvector()])
-
-    def perform(self, node, inputs, outputs):
-        outputs[0][0] = np.asarray(inputs[0])[None]
-
-
-def unknown():
-    with pm.Model() as model:
-        pm.Potential("p", Unknown()(pm.Normal("x")).sum())
-    return model
-
-
 def test_what_is_refused_is_named():
     density, data = pymc_on_hlograph.logp(counts(), data=True), {"X": np.ones((3, 2)), "seen": np.ones(3, int)}
     values = density.initial_point
     refused = [
         (UnsupportedGraphError, "'flag'", lambda: pymc_on_hlograph.logp(discrete())),
-        (UnsupportedOpError, "Unknown", lambda: pymc_on_hlograph.logp(unknown())),
+        (UnsupportedOpError, "Unknown", lambda: pymc_on_hlograph.logp(build(unknown))),
         (OptionError, "'Z'.*'X', 'seen'", lambda: pymc_on_hlograph.logp(counts(), data=["Z"])),
         (OptionError, "'Z'", lambda: pymc_on_hlograph.logp(counts(), terms=["Z"])),
         (ArgumentError, "the data.*'X', 'seen'", lambda: density(values)),
@@ -260,7 +239,7 @@ def test_models_are_refused_before_anything_is_sampled(samplers):
     with pymc_on_hlograph.as_jax_backend():
         for make, kind, name in (
             (discrete, UnsupportedGraphError, "'flag'"),
-            (unknown, UnsupportedOpError, "Unknown"),
+            (lambda: build(unknown), UnsupportedOpError, "Unknown"),
         ):
             with pytest.raises(kind, match=name):
                 samplers.sample_numpyro_nuts(model=make(), draws=1, tune=1, chains=1, **QUIET)

@@ -18,11 +18,12 @@ pytestmark = [
 pm = pytest.importorskip("pymc", minversion="6.3")
 pd = pytest.importorskip("pandas")
 
+from pymc_models import build, known  # noqa: E402
+
 import hlograph.pymc  # noqa: E402
 
 QUICK: dict[str, Any] = {"chains": 2, "random_seed": 1, "progressbar": False}
 MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
-SEEN = np.linspace(-0.5, 1.5, 20)
 
 
 @pytest.fixture(scope="module")
@@ -73,31 +74,14 @@ def test_pymc_marketing() -> None:
     np.testing.assert_allclose(effect.mean() * y.max(), 1, atol=0.3)
 
 
-def known() -> Any:
-    """A normal posterior of mean 10/21 and variance 1/21."""
-    with pm.Model() as model:
-        pm.Normal("y", pm.Normal("mean"), 1.0, observed=pm.Data("seen", SEEN))
-    return model
-
-
 def test_blackjax_by_pymc() -> None:
     blackjax = pytest.importorskip("blackjax", reason="blackjax is not installed: make versions-packages")
     if tuple(map(int, blackjax.__version__.split(".")[:2])) >= (1, 6):
         pytest.skip("PyMC gives BlackJAX 1.6 and later a keyword that they do not have: make versions-packages")
-    with hlograph.pymc.as_jax_backend() as backend, known():
+    with hlograph.pymc.as_jax_backend() as backend, build(known):
         options = {"nuts_sampler_kwargs": {"chain_method": "vectorized"}}
         trace = pm.sample(400, tune=200, nuts_sampler="blackjax", **options, **QUICK)
     assert backend.functions
-    draws = trace.posterior["mean"].values
-    np.testing.assert_allclose(draws.mean(), 10 / 21, atol=0.05)
-    np.testing.assert_allclose(draws.std(), (1 / 21) ** 0.5, rtol=0.2)
-
-
-def test_pathfinder() -> None:
-    extras = pytest.importorskip("pymc_extras", reason="pymc-extras is not installed")
-    options = {"num_paths": 4, "num_draws": 800, "parallel": False, "random_seed": 1, "progressbar": False}
-    with known():
-        trace = extras.fit(method="pathfinder", **options, **MODE)
     draws = trace.posterior["mean"].values
     np.testing.assert_allclose(draws.mean(), 10 / 21, atol=0.05)
     np.testing.assert_allclose(draws.std(), (1 / 21) ** 0.5, rtol=0.2)

@@ -22,6 +22,8 @@ from hlograph.errors import OptionError
 
 pm = pytest.importorskip("pymc", minversion="6.3")
 
+from pymc_models import regression  # noqa: E402
+
 import hlograph.pymc  # noqa: E402
 from hlograph.runtime.samplers import hooks as workers  # noqa: E402
 
@@ -31,20 +33,10 @@ FORKS = pytest.mark.skipif(
 )
 QUICK: dict[str, Any] = {"progressbar": False, "random_seed": 3, "compute_convergence_checks": False}
 MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
-ROWS = np.random.default_rng(0).normal(size=(9, 2))
-
-
-def model(count: bool = False) -> Any:
-    """A regression on shared data; with a count too, whose step is another one."""
-    with pm.Model(coords={"k": ["a", "b"]}) as made:
-        x, b, noise = pm.Data("x", ROWS), pm.Normal("b", dims="k"), pm.HalfNormal("noise")
-        mean = x @ b + (pm.Poisson("n", 3) if count else 0)
-        pm.Normal("y", mean, noise, observed=np.linspace(0, 1, 9))
-    return made
 
 
 def sampled(make: Callable[[], Any], count: bool = False, **options: Any) -> Any:
-    with model(count):
+    with regression(count):
         return pm.sample(
             30, **{"tune": 30, "chains": 2, "step": make(), "nuts_sampler": "pymc", **MODE, **QUICK, **options}
         )
@@ -86,9 +78,9 @@ def test_functions_that_are_called_directly_run_in_forked_processes(name: str, m
 @pytest.mark.filterwarnings("ignore:os.fork")
 def test_a_step_in_the_mode_beside_another_mode() -> None:
     """PyMC is not told of the mode, and forks."""
-    with model():
+    with regression():
         found = pm.sample(20, tune=20, chains=2, cores=2, step=pm.Metropolis(**MODE), **QUICK)
-    assert np.isfinite(found.posterior.b).all()
+    assert np.isfinite(found.posterior.slopes).all()
 
 
 def in_fft() -> Any:
@@ -145,13 +137,13 @@ def pathfinder(**options: Any) -> None:
 def test_a_script_without_a_guard_stops_before_the_first_worker(run: Callable[[], Any], monkeypatch: Any) -> None:
     monkeypatch.setattr(workers, "unguarded", lambda: "line 7 is under no guard")
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", lambda self: pytest.fail("a process"))
-    with model(), pytest.raises(OptionError, match=r"line 7 is under no guard: .*__main__.*cores=1"):
+    with regression(), pytest.raises(OptionError, match=r"line 7 is under no guard: .*__main__.*cores=1"):
         run()
 
 
 def test_a_population_is_stepped_in_one_process() -> None:
     """PyMC would fork, and compile there."""
-    assert np.isfinite(sampled(lambda: pm.DEMetropolis(**MODE), chains=4, cores=2).posterior.b).all()
+    assert np.isfinite(sampled(lambda: pm.DEMetropolis(**MODE), chains=4, cores=2).posterior.slopes).all()
 
 
 SCRIPTS = {
