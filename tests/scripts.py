@@ -1,7 +1,5 @@
 """Scripts in processes of their own: what they import, how they end, and what would end or block a process of tests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -8,8 +8,6 @@ modules `Rule.dynamic.what`, which is how each lowering rule and scalar op is kn
 without is an error.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

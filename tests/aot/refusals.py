@@ -1,7 +1,5 @@
 """What is known not to compile for a platform, each with its reason. Everything else that fails is an error."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

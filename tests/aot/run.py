@@ -9,8 +9,6 @@ something compiles that is. `gpu` is a GPU that is here: the programs run on it,
 tries the same without one.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Results as tables for the documentation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What `make aot` is made of: how programs are found and sizes chosen, what counts as a difference or as known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor.tensor as pt
 import pytest

@@ -7,8 +7,6 @@ In, on stdin: {"path": "x.mlir", "sizes": {"n": 8}, "policy": "exact", "devices"
 program is also run, and compared with the CPU.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Which of Aesara's tests are left out or read in another way, with reasons; made for Aesara 2.9.4. See `table.py`."""
 
-from __future__ import annotations
-
 from table import AGREE, JAXPR, SIZES, Row
 
 JAX = "tests/link/jax/"

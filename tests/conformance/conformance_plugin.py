@@ -5,8 +5,6 @@ it is counted how many functions were compiled in our mode: one that compiles no
 `--backend python` the default mode is PyTensor's own, which runs each op's Python: what is to be reached.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

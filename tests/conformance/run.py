@@ -8,8 +8,6 @@ another place of it), by the tag of the release that is installed or else of its
 distribution.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.metadata
 import importlib.util

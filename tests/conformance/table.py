@@ -10,8 +10,6 @@ The first pattern that a test matches counts. What is in no row is run as it sta
     default     it uses the default mode by oversight, and is run with ours as the default
 """
 
-from __future__ import annotations
-
 import fnmatch
 import importlib
 from typing import NamedTuple

@@ -5,8 +5,6 @@ density, and predictive draws; the first and the last under `jax.vmap`, the seco
 same of `x + 1`, and #684 for graphs of which JAX compiles only a part. Expected values are SciPy's, and Aesara's own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import aeppl

@@ -4,8 +4,6 @@ The two functions are the request's. What is asked of them: the module has one d
 has; reverse mode has no more than XLA leaves of JAX's, five; and merging changes no bit of the function.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -4,8 +4,6 @@ The two programs are the request's. What is asked of the slow one: what the fast
 function and in the training loop's gradient, of any length and batch, without a second implementation of the model.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

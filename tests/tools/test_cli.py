@@ -559,9 +559,6 @@ def test_an_interrupt_is_not_a_traceback(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (outcome.code, outcome.err.lstrip()) == (130, "hlograph: error: interrupted\n")
 
 
-# ---- files -----------------------------------------------------------------------------------------------------------
-
-
 SAME = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
 
 
@@ -622,9 +619,6 @@ def test_what_is_a_size_is_told_by_the_others() -> None:
     entries = entries_of([DIMS.convert(text, None, None) for text in ("x=n,2*m", "w=8", "n=100,m=3")])
     assert parted(entries, ()) == ({"x": ("n", "2*m"), "w": (8,)}, {"n": 100, "m": 3})
     assert parted(entries_of([DIMS.convert("k=4,y=4", None, None)]), ["k"]) == ({"y": (4,)}, {"k": 4})
-
-
-# ---- FILE.py:NAME ----------------------------------------------------------------------------------------------------
 
 
 GRAPH = "import pytensor.tensor as pt\nloss = pt.dvector('v') * 2\n"

@@ -56,9 +56,6 @@ def regression() -> Any:
     return explain(([x, y, beta], [loss]), dims={"x": ("n", "m"), "y": ("n",), "beta": ("m",)})
 
 
-# ---- the parts ------------------------------------------------------------------------------------------------------
-
-
 def part(found: Any, title: str) -> list[tuple[str, ...]]:
     """The rows of the part with this title, or whose title begins so; none where there is no such part."""
     return next((rows for head, rows in found.sections if head.startswith(title)), [])
@@ -122,9 +119,6 @@ def test_demands_and_checks() -> None:
     assert part(found, "checks") == [("AssertionError", "it must be positive")]
 
 
-# ---- refusals -------------------------------------------------------------------------------------------------------
-
-
 def test_a_refusal_says_why_and_what_follows() -> None:
     found = explain(hlograph.Program.parse(FFT))
     reason = "the transformed axis is padded"
@@ -138,9 +132,6 @@ def test_all_refusals_are_listed_and_other_sizes_stay_padded() -> None:
     found = explain(hlograph.Program.parse(TWO_REFUSALS, allow=["*"]))
     assert [(roots, op.split()[1]) for roots, op, *_ in part(found, "refused")] == [("n:", "first"), ("m:", "second")]
     assert [row[:2] for row in part(found, "padding")] == [("mask", "p")]
-
-
-# ---- what is explained ----------------------------------------------------------------------------------------------
 
 
 def test_a_function_has_its_own_policy_and_statistics() -> None:

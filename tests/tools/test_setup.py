@@ -1,7 +1,5 @@
 """The search for an interpreter behind `make setup`, and what makes an environment, on machines that are made up."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Bundles: what is loaded gives what is compiled, and what does not fit is compiled."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -449,9 +447,6 @@ def test_every_cut_of_a_bundle_is_an_error(small: Path, tmp_path: Path) -> None:
         (tmp_path / "a.bundle").write_bytes(whole[:size])
         with pytest.raises(ArtifactError):
             hlograph.load_bundle(tmp_path / "a.bundle", trusted=True)
-
-
-# ---- around it -------------------------------------------------------------------------------------------------------
 
 
 @loads

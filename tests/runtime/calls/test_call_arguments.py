@@ -1,7 +1,5 @@
 """What callers may write: arguments by name, lists and numbers for arrays; and what they are told when they may not."""
 
-from __future__ import annotations
-
 import inspect
 from collections import namedtuple
 from typing import Any

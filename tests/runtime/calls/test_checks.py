@@ -1,7 +1,5 @@
 """Exceptions that a check in a graph raises."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor
 import pytensor.tensor as pt

@@ -3,8 +3,6 @@
 In: mistakes that are made every day. Out: messages that name the argument and the line, and nothing of ours.
 """
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Calls: what goes in, what comes out, what is compiled when, and what is refused before anything runs."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 
@@ -26,9 +24,6 @@ def add():
 def count():
     k, b = pt.lscalar("k"), pt.dscalar("b")
     return hlograph.function([k, b], pt.arange(k) * b)
-
-
-# ---- results -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7])
@@ -61,9 +56,6 @@ def test_types_are_those_of_the_graph_whatever_the_flag_says(way, flag, jax_x64)
         jax.config.update("jax_enable_x64", True)
 
 
-# ---- compiling -----------------------------------------------------------------------------------------------------
-
-
 def test_one_compile_per_size(add):
     for size in (3, 4, 3, 3, 4):
         add(np.ones(size), np.ones(size))
@@ -91,9 +83,6 @@ def test_a_failed_compile_leaves_nothing_behind(add, monkeypatch):
     np.testing.assert_array_equal(add(np.ones(2), np.ones(2)), [2.0, 2.0])
 
 
-# ---- devices -------------------------------------------------------------------------------------------------------
-
-
 def test_devices_by_name_by_object_and_of_another_client():
     from jaxlib import xla_client
 
@@ -115,9 +104,6 @@ def test_runs_on_a_gpu():
     result = hlograph.function([x], pt.linalg.cholesky(x), device="gpu")(spd)
     assert next(iter(result.devices())).platform == "gpu"
     np.testing.assert_allclose(np.asarray(result), np.linalg.cholesky(spd), rtol=1e-10)
-
-
-# ---- refusals ------------------------------------------------------------------------------------------------------
 
 
 def test_static_and_named_sizes_are_checked():
@@ -153,9 +139,6 @@ def test_shared_variables_are_read_at_each_call():
     scale.set_value(5.0)
     np.testing.assert_array_equal(function(np.ones(2)), [5.0, 5.0])
     assert function.stats.compiles == 1
-
-
-# ---- what is called ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("jitted", [False, True])

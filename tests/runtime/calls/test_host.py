@@ -1,7 +1,5 @@
 """Programs that call Python: ops that are Python, and, where it is asked for, ops without a rule."""
 
-from __future__ import annotations
-
 import threading
 
 import jax
@@ -71,9 +69,6 @@ class Scaled(Op):
 
 def scanned(step, **options):
     return pytensor.scan(step, outputs_info=[pt.zeros((), "float64")], sequences=[X], return_updates=False, **options)
-
-
-# ---- prints ----------------------------------------------------------------------------------------------------------
 
 
 def totals():
@@ -305,9 +300,6 @@ def test_python_before_a_size_without_a_bound_is_refused():
     function = hlograph.function([X], pt.repeat(X, counts))
     with pytest.raises(UnsupportedGraphError, match="would be called twice"):
         function(np.array([1.0, 2.0]))
-
-
-# ---- calls within calls ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])

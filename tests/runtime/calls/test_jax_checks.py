@@ -3,8 +3,6 @@
 `hlograph.jit` must find what `jax.jit` finds, with the same message; of a graph the op and its variable are named.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -125,9 +123,6 @@ def test_functions_that_checkify_made_are_padded() -> None:
         assert error.get() == expected.get()
         np.testing.assert_allclose(result, wanted, rtol=1e-6)
     assert fast.stats.compiles == 1
-
-
-# ---- jax.debug_nans, jax.debug_infs ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("policy", ["exact", "padded"])

@@ -122,9 +122,6 @@ def test_executables_with_effects_have_no_direct_execution():
     assert direct_execution(compiled_on(jax.devices("cpu")[0], show, [np.float64(1)])) is None
 
 
-# ---- arguments of other types -----------------------------------------------------------------------------------
-
-
 def test_numbers():
     x, k, flag, z, f = np.float64(1), np.int32(2), np.bool_(True), np.complex128(1j), np.float32(0.5)
     call = made(lambda x, k, flag, z, f: (x + 1, k * 2, ~flag, z * 2, f + 1), x, k, flag, z, f)
@@ -174,9 +171,6 @@ def test_what_is_not_of_the_argument_s_type_is_passed_on(name):
     check(call(*good), (np.arange(3.0) * 2 + 3,))
 
 
-# ---- JAX arrays --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", [3, STAGED // 8 + 1])
 def test_jax_arrays_pass_through(size):
     device = synchronous_device()
@@ -208,9 +202,6 @@ def test_a_call_keeps_none_of_its_jax_arrays():
     check(call(array), (np.ones(3),))
     del array
     assert alive() is None
-
-
-# ---- memory ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("young_heap")

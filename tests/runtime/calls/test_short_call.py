@@ -1,7 +1,5 @@
 """Calls with JAX arrays of the types of an earlier call: they ask nothing more, and give what others give."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any

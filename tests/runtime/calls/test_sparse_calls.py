@@ -1,7 +1,5 @@
 """Sparse matrices as arguments and results: of functions, in the mode, in JAX's transformations, in files."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -108,9 +106,6 @@ def test_parts_of_a_matrix_as_arguments():
         fn(KNOWN.data, KNOWN.indices + 1, KNOWN.indptr, np.array([5, 4], "int32"), VECTOR)
 
 
-# ---- JAX ------------------------------------------------------------------------------------------------------------
-
-
 def parts(data):
     return hlograph.SparseParts(data, KNOWN.indices, KNOWN.indptr, KNOWN.shape)
 
@@ -152,9 +147,6 @@ def test_derivatives_where_places_are_computed(build):
         ends = [float(fn(at(KNOWN.data + sign * step))) for sign in (1, -1)]
         slope = jax.grad(lambda data: fn(parts(data)))(KNOWN.data)
         np.testing.assert_allclose(np.dot(slope, step), (ends[0] - ends[1]) / 2, rtol=1e-6)
-
-
-# ---- the mode, files, the interpreter -------------------------------------------------------------------------------
 
 
 def test_mode():

@@ -4,8 +4,6 @@ JAX has an MLIR context for each Python thread from 0.12 on, and one for each mo
 program may be made in one thread, used in another and freed in a third.
 """
 
-from __future__ import annotations
-
 import gc
 import queue
 import threading

@@ -1,7 +1,5 @@
 """Compiled functions as C functions: values against NumPy's, codes, threads of a C program, data, Python's callback."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import multiprocessing

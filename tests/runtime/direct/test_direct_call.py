@@ -3,8 +3,6 @@
 Values are compared with NumPy's, bits with those of the same executable run by PJRT.
 """
 
-from __future__ import annotations
-
 import gc
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The self-test of direct calls: what becomes of one that dies, hangs or fails, where its verdict is, who waits."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json
@@ -312,9 +310,6 @@ def test_mistakes_of_the_loader_are_found(mistake: str, monkeypatch: pytest.Monk
     assert "differs" in found.reason or "died of SIG" in found.reason
 
 
-# ---- who waits -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     over, runs = threading.Event(), list[str]()
@@ -353,9 +348,6 @@ def test_interpreters_that_do_not_run_it(
     monkeypatch.setattr(sys, "executable", interpreter.format(tmp=tmp_path))
     assert reason in verdict.awaited().reason
     assert verdict.read() is None
-
-
-# ---- where there is none ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("value", ["0", "off", " False", "", "1"])

@@ -1,7 +1,5 @@
 """How calls come to take the direct way by themselves, how they leave it, and what processes do to them meanwhile."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

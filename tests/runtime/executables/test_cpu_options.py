@@ -1,7 +1,5 @@
 """Compile options that keep XLA:CPU's numbers right, on whichever jaxlib is here."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """The plan for CPU from outside: its arguments, what is done where XLA refuses it, and where there is none."""
 
-from __future__ import annotations
-
 import re
 
 import jax
@@ -36,9 +34,6 @@ def value(x) -> tuple[np.ndarray, np.ndarray]:
 def agree(found, x=X) -> None:
     for one, expected in zip(found, value(np.asarray(x)), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-12)
-
-
-# ---- arguments -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.sampled(4)
@@ -127,9 +122,6 @@ def test_programs_without_arguments_or_results(cpu, outputs, text, arrays):
         assert found == ()
 
 
-# ---- what XLA refuses ------------------------------------------------------------------------------------------------
-
-
 def scattered(x):
     """An op that no kernel can hold, among others."""
     return (jnp.exp(x) * 2).at[jnp.array([1, 3])].add(x[:2] * x[2:4]) * x + 1
@@ -189,9 +181,6 @@ def test_a_refused_plan_is_not_hidden_where_xla_refuses_the_program_too(refused_
         Program.parse(text, allow=["no_such_target"]).compile(cpu=REGIONS)(X)
 
 
-# ---- where there is no plan ------------------------------------------------------------------------------------------
-
-
 def plans(monkeypatch) -> list[cpu_plan.CpuPlan]:
     """The plans that are made from now on."""
     made = []
@@ -236,9 +225,6 @@ def test_large_programs_have_no_plan_and_long_ones_no_regions(monkeypatch, name,
     agree(hlograph.function(*graph(), cpu=REGIONS)(X))
     assert made[0].planned == (name == "WORK")
     assert any(note in line for line in made[0].notes)
-
-
-# ---- while something else is traced ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("policy", ["exact", "padded"])
@@ -292,9 +278,6 @@ def test_jax_arrays_have_a_plan_where_there_are_many_ops(length, planned):
     entries = fn.stats.by_executable
     assert any("kernel each" in line for entry in entries for line in entry.plan) == planned
     assert fn.stats.jax_calls == (0 if planned else 1)
-
-
-# ---- jaxlib without kernels of many ops ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])

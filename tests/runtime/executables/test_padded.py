@@ -1,7 +1,5 @@
 """Padded calls: what goes in and comes out, what is compiled, counted, warned about and refused."""
 
-from __future__ import annotations
-
 import gc
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Policies and buckets: which sizes are compiled as they are and which are padded, and to what."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

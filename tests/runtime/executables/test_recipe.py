@@ -1,7 +1,5 @@
 """Recipes: what `lower(...).stages` and `explain --stages` show is what a call compiles, pass by pass."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

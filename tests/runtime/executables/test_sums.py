@@ -6,8 +6,6 @@ same function, or two units. Arrays hold one number many times, whose errors add
 different ones. A form that is not in `FORMS` or `OTHERS` fails a test.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable

@@ -48,9 +48,6 @@ def no_warnings():
         yield
 
 
-# ---- values ----------------------------------------------------------------------------------------------------------
-
-
 def rnn_loss(params, xs):
     def step(h, x):
         h = jnp.tanh(h @ params["w"] + x @ params["u"] + params["b"])
@@ -248,9 +245,6 @@ def test_names_of_parts_of_a_pytree() -> None:
     assert ours.stats.traces == 1
 
 
-# ---- errors ----------------------------------------------------------------------------------------------------------
-
-
 def power(x, power):
     return x**power
 
@@ -350,9 +344,6 @@ def test_host_callbacks_fall_back() -> None:
         assert_same(ours(random(3)), jnp.asarray(random(3).sum()))
 
 
-# ---- inside JAX's transformations ------------------------------------------------------------------------------------
-
-
 def test_a_closure_over_what_a_transformation_traces() -> None:
     def outer(scale):
         return hlograph.jit(lambda x: x * scale, dims={"x": "n"})(random(3)).sum()
@@ -361,9 +352,6 @@ def test_a_closure_over_what_a_transformation_traces() -> None:
     np.testing.assert_allclose(jax.grad(outer)(2.0), want, rtol=1e-6)
     np.testing.assert_allclose(jax.jit(outer)(2.0), 2 * want, rtol=1e-6)
     np.testing.assert_allclose(jax.vmap(outer)(jnp.arange(3.0)), np.arange(3) * want, rtol=1e-6)
-
-
-# ---- the rest --------------------------------------------------------------------------------------------------------
 
 
 def test_devices() -> None:
@@ -440,9 +428,6 @@ def test_copies_partials_and_pickles() -> None:
             return self.scale * x
 
     assert_same(hlograph.jit(Scaled().apply, dims={"x": "n"})(random(3)), jnp.asarray(3 * random(3)))
-
-
-# ---- calls that are recognized at a glance ---------------------------------------------------------------------------
 
 
 def loop(x, y):

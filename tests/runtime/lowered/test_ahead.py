@@ -1,7 +1,5 @@
 """Ahead of time: lowered and compiled for given devices and sizes. Devices that are not here: `make aot`."""
 
-from __future__ import annotations
-
 import pickle
 
 import jax
@@ -56,9 +54,6 @@ def shapes(lowered):
 def check(found, wanted):
     for x, y in zip(found, wanted, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
-
-
-# ---- sizes -----------------------------------------------------------------------------------------------------------
 
 
 def test_sizes_by_name_from_specs_from_arrays_and_none(regression, here):
@@ -134,9 +129,6 @@ def test_a_size_from_data_without_a_bound_must_be_given(here):
     np.testing.assert_array_equal(found[:4], [1.0, 1.0, 1.0, 2.0])
 
 
-# ---- what the program is ---------------------------------------------------------------------------------------------
-
-
 def test_shared_variables_come_after_the_inputs_and_flags_of_checks_last(here):
     x, scale = pt.dvector("x"), pytensor.shared(np.array([2.0, 3.0]), name="scale")
     program = hlograph.emit_stablehlo(([x], [Assert("negative")(x * scale, (x > 0).all())]))
@@ -168,9 +160,6 @@ def test_lower_of_a_function_is_on_its_device():
     with jax.enable_x64(True):
         placed = jax.device_put(values, device)
     assert function.lower(placed).compile().input_shardings[0][0].device_set == {device}
-
-
-# ---- refusals --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -206,9 +195,6 @@ def test_it_is_not_called_and_takes_one_place(regression, here):
         regression.compile("cpu", topology=here)
     with pytest.raises(DeviceError, match="no devices"):
         regression.compile(topology=[])
-
-
-# ---- several devices -------------------------------------------------------------------------------------------------
 
 
 def test_arguments_are_divided_as_their_shardings_say():

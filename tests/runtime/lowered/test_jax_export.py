@@ -1,7 +1,5 @@
 """Programs as `jax.export.Exported`, called by JAX in a process that has no hlograph."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import jax

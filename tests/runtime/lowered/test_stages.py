@@ -1,7 +1,5 @@
 """`lower`: JAX's `Lowered` in all that JAX has of it, the stages before it, and what each costs."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -45,9 +43,6 @@ def lowered_by_jax(function: object, *args: object) -> jax.stages.Lowered:
     return jax.jit(function).lower(*args)
 
 
-# ---- JAX's interface -------------------------------------------------------------------------------------------------
-
-
 def test_it_is_what_jax_lowered() -> None:
     lowered = lower(STATIC, X, Y)
     assert isinstance(lowered, jax.stages.Lowered)
@@ -77,9 +72,6 @@ def test_what_it_compiles_to_is_jaxs() -> None:
     assert executable.memory_analysis().argument_size_in_bytes == 32
     again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(executable))
     np.testing.assert_array_equal(again(X, Y), (X + Y) ** 2)
-
-
-# ---- stages ----------------------------------------------------------------------------------------------------------
 
 
 def test_exact_sizes() -> None:
@@ -136,9 +128,6 @@ def test_a_stage_that_is_not_there() -> None:
         lowered.as_text(stage="canonicalize")
     with pytest.raises(PassError, match="stage 'emitted' is StableHLO, and has no text in 'hlo'"):
         lowered.as_text("hlo", stage="emitted")
-
-
-# ---- costs -----------------------------------------------------------------------------------------------------------
 
 
 def test_costs_by_stage() -> None:
@@ -211,9 +200,6 @@ def test_hlo_text_without_the_places_in_files() -> None:
     assert "FileNames" not in shown
     assert 'op_name="' in shown
     assert hlo.counts(shown) == hlo.counts(text) != {}
-
-
-# ---- hlograph.jit ----------------------------------------------------------------------------------------------------
 
 
 def loss(params, x, y, *, scale, power):

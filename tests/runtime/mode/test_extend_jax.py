@@ -1,7 +1,5 @@
 """PyTensor's own JAX mode with hlograph where it refuses: values and gradients are PyTensor's."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytensor

@@ -1,7 +1,5 @@
 """hlograph as a PyTensor mode: everything that `pytensor.function` offers, beside PyTensor's own evaluation."""
 
-from __future__ import annotations
-
 import pickle
 import threading
 import warnings

@@ -1,7 +1,5 @@
 """The PyTensor mode: shapes that are arguments, shared variables or computed, any size of which may be -1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

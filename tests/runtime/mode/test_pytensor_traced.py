@@ -1,7 +1,5 @@
 """The mode's functions under JAX's transformations, and compiles that must not go on."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytensor

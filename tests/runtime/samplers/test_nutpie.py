@@ -1,7 +1,5 @@
 """PyMC models for nutpie and walnutpie, and PyMC's own way there, beside PyTensor's evaluation and nutpie's Numba."""
 
-from __future__ import annotations
-
 import ctypes
 import inspect
 import os
@@ -53,9 +51,6 @@ def leave_pymc_as_it_is():
     hlograph.pymc.install()
     yield
     hlograph.pymc.uninstall()
-
-
-# ---- models ----------------------------------------------------------------------------------------------------------
 
 
 def narrow() -> None:

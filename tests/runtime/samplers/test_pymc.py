@@ -3,8 +3,6 @@
 PyMC 5.28, which needs PyTensor 2.38, runs the same tests but those of what came with PyMC 6.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

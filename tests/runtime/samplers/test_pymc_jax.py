@@ -1,7 +1,5 @@
 """PyMC models in JAX: `hlograph.pymc.logp`, and PyMC's JAX samplers on hlograph's lowering; PyMC 6."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -364,9 +362,6 @@ SAMPLERS = {
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_samplers(name, samplers):
     SAMPLERS[name](samplers)
-
-
-# ---- the documentation ----------------------------------------------------------------------------------------------
 
 
 def run_documented(*numbers: int, **names: Any) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 `make versions-packages` runs it where all of them are installed; elsewhere those that are.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -4,8 +4,6 @@ What a seed determines must be what PyTensor's own evaluation in Python gives. R
 NumPy's, so what is made of them is held against what is known of the distribution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Processes that PyMC's samplers start: forked where functions need no threads, and none that runs a script again."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import platform

@@ -1,7 +1,5 @@
 """The state space models of pymc-extras, whose Kalman filters are Scans, beside PyTensor's own evaluation."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

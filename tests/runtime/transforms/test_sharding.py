@@ -1,7 +1,5 @@
 """Compiled functions on several devices: XLA's partitioner splits the inlined module, and nothing gathers the data."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

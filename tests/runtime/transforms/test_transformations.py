@@ -1,7 +1,5 @@
 """JAX's transformations of compiled functions, against the same transformations of the formula written in JAX."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable
@@ -298,9 +296,6 @@ def test_shared_variables_are_constants_of_the_transformation() -> None:
     scale.set_value(np.array([2.0, 2.0]))
     np.testing.assert_allclose(jax.grad(function)(data), [12.0, 16.0])
     np.testing.assert_allclose(jax.vmap(function)(np.stack([data, data * 2])), [50.0, 200.0])
-
-
-# ---- what is refused -------------------------------------------------------------------------------------------------
 
 
 def test_bad_uses_have_clear_errors() -> None:
