@@ -10,11 +10,11 @@ from typing import Any
 
 import jax
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from jax.experimental import serialize_executable
 from pytensor.raise_op import Assert
+from regressions import agrees, data, expected, program
 from scripts import run_script
 
 import hlograph
@@ -34,26 +34,7 @@ loads = pytest.mark.skipif(not proven_jaxlib(), reason="this jaxlib's executable
 
 @pytest.fixture(scope="module")
 def regression() -> hlograph.Program:
-    """Squared error and its gradient; `n` rows of 3."""
-    X, y, w = pt.dmatrix("X"), pt.dvector("y"), pt.dvector("w")
-    loss = ((X @ w - y) ** 2).sum()
-    dims = {"X": ("n", 3), "y": ("n",), "w": (3,)}
-    return hlograph.emit_stablehlo(([X, y, w], [loss, pytensor.grad(loss, w)]), dims=dims)
-
-
-def data(n: int) -> tuple[np.ndarray, ...]:
-    rng = np.random.default_rng(n)
-    return rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=3)
-
-
-def expected(X: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[Any, np.ndarray]:
-    residual = X @ w - y
-    return (residual**2).sum(), 2 * X.T @ residual
-
-
-def agrees(found: Any, *arrays: np.ndarray) -> None:
-    for mine, theirs in zip(found, expected(*arrays), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
+    return program()
 
 
 @pytest.fixture(scope="module")
@@ -140,10 +121,10 @@ def _weighted(parameter_limit: int | None) -> tuple[hlograph.Program, np.ndarray
 @loads
 @pytest.mark.parametrize(("outputs", "limit"), [("jax", None), ("numpy", 256)])
 def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, tmp_path: Path) -> None:
-    program, weights = _weighted(limit)
+    weighted, weights = _weighted(limit)
     sizes = [{"n": n} for n in (2, 3, 4)]
     path = tmp_path / "a.bundle"
-    hlograph.bundle(program, path, sizes=sizes, parameter_limit=256, derivatives=1, outputs=outputs)
+    hlograph.bundle(weighted, path, sizes=sizes, parameter_limit=256, derivatives=1, outputs=outputs)
     assert path.read_bytes().count(weights.tobytes()) == 1
     assert path.stat().st_size <= 1.2 * sum(size for _, size in parameters.Tensors(path).places.values())
     fn = hlograph.load_bundle(path, trusted=True)
@@ -165,8 +146,8 @@ def test_large_constants_are_in_a_bundle_once(outputs: str, limit: int | None, t
 
 
 def test_damaged_parameters_of_a_bundle_are_refused(tmp_path: Path) -> None:
-    program, weights = _weighted(256)
-    path = hlograph.bundle(program, tmp_path / "a.bundle", sizes=[])
+    weighted, weights = _weighted(256)
+    path = hlograph.bundle(weighted, tmp_path / "a.bundle", sizes=[])
     data = bytearray(path.read_bytes())
     data[data.index(weights.tobytes()) + 77] ^= 1
     path.write_bytes(data)

@@ -66,26 +66,17 @@ def at_once(work: Callable[[int], Any]) -> list[Any]:
         return list(pool.map(begin, range(THREADS)))
 
 
-def test_emission_passes_and_calls() -> None:
-    def work(number: int) -> tuple[str, list[float]]:
-        program = emitted(number)
-        optimized = program.optimize()
-        fn = optimized.compile(policy="exact")
-        return program.text, [float(fn(X[:size])) for size in SIZES]
-
-    for number, (text, values) in enumerate(at_once(work)):
-        assert text == emitted(number).text
-        np.testing.assert_allclose(values, [in_numpy(number, X[:size]) for size in SIZES], rtol=1e-12)
-
-
-def test_programs_merged_into_one_module() -> None:
+def test_emission_passes_calls_and_programs_merged_into_one_module() -> None:
     """Each thread's functions, and one that all share, in JAX's modules, with their derivatives and batches."""
     shared = emitted(9).compile()
 
     def outer(own: Callable[..., Any], x: Any) -> Any:
         return own(x) * shared(x) + own(2.0 * x)
 
-    def work(number: int) -> list[Any]:
+    def work(number: int) -> tuple[str, list[float], list[Any]]:
+        program = emitted(number)
+        optimized = program.optimize().compile(policy="exact")
+        called = [float(optimized(X[:size])) for size in SIZES]
         with jax.enable_x64(True):
             fn = hlograph.jit(of_number(number), dims={"x": "n"})
 
@@ -93,13 +84,15 @@ def test_programs_merged_into_one_module() -> None:
                 batch = jax.vmap(lambda x: shared(x) - fn(x))(jnp.stack([x, x + 1]))
                 return outer(fn, x), batch, jax.grad(lambda x: fn(x) * 3.0)(x)
 
-            return [np.asarray(found) for found in jax.jit(merged)(X)]
+            return program.text, called, [np.asarray(found) for found in jax.jit(merged)(X)]
 
-    for number, (value, batch, gradient) in enumerate(at_once(work)):
+    for number, (text, called, (value, batch, gradient)) in enumerate(at_once(work)):
+        assert text == emitted(number).text
 
         def own(x: np.ndarray, number: int = number) -> float:
             return in_numpy(number, x)
 
+        np.testing.assert_allclose(called, [own(X[:size]) for size in SIZES], rtol=1e-12)
         np.testing.assert_allclose(value, own(X) * in_numpy(9, X) + own(2 * X), rtol=1e-12)
         np.testing.assert_allclose(batch, [in_numpy(9, x) - own(x) for x in (X, X + 1)], rtol=1e-11)
         step = 1e-6 * np.eye(len(X))

@@ -1,6 +1,7 @@
 """Ahead of time: lowered and compiled for given devices and sizes. Devices that are not here: `make aot`."""
 
 import pickle
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -9,6 +10,7 @@ import pytensor.tensor as pt
 import pytest
 from jax.experimental import serialize_executable, topologies
 from pytensor.raise_op import Assert
+from regressions import agrees, data, program
 from scripts import run_script
 
 import hlograph
@@ -19,27 +21,13 @@ SDS = jax.ShapeDtypeStruct
 
 @pytest.fixture(scope="module")
 def regression():
-    """Squared error and its gradient; `n` rows of 3."""
-    X, y, w = pt.dmatrix("X"), pt.dvector("y"), pt.dvector("w")
-    loss = ((X @ w - y) ** 2).sum()
-    dims = {"X": ("n", 3), "y": ("n",), "w": (3,)}
-    return hlograph.emit_stablehlo(([X, y, w], [loss, pytensor.grad(loss, w)]), dims=dims)
+    return program()
 
 
 @pytest.fixture(scope="module")
 def here():
     """The devices that are here, as a topology."""
     return topologies.get_attached_topology()
-
-
-def data(n):
-    rng = np.random.default_rng(n)
-    return rng.normal(size=(n, 3)), rng.normal(size=n), rng.normal(size=3)
-
-
-def expected(X, y, w):
-    residual = X @ w - y
-    return residual @ residual, 2 * X.T @ residual
 
 
 def run(compiled, *args):
@@ -51,11 +39,6 @@ def shapes(lowered):
     return [leaf.shape for leaf in jax.tree.leaves(lowered.in_avals)]
 
 
-def check(found, wanted):
-    for x, y in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-12)
-
-
 def test_sizes_by_name_from_specs_from_arrays_and_none(regression, here):
     ahead, static = regression.compile(topology=here.devices), regression.specialize({"n": 4}).compile(topology=here)
     specs = [SDS((5, 3), "float64"), SDS((5,), "float64"), SDS((3,), "float64")]
@@ -63,7 +46,7 @@ def test_sizes_by_name_from_specs_from_arrays_and_none(regression, here):
     for n, each in (*lowered, (5, ahead.lower(*specs)), (5, ahead.lower(*data(5))), (4, static.lower())):
         compiled = each.compile()
         assert isinstance(compiled, jax.stages.Compiled)
-        check(run(compiled, *data(n)), expected(*data(n)))
+        agrees(run(compiled, *data(n)), *data(n))
 
 
 def test_padded_to_the_bucket_with_the_live_size_behind(regression, here):
@@ -72,7 +55,7 @@ def test_padded_to_the_bucket_with_the_live_size_behind(regression, here):
     X, y, w = data(5)
     wide = np.zeros((16, 3)), np.zeros(16)
     wide[0][:5], wide[1][:5] = X, y
-    check(run(lowered.compile(), *wide, w, np.int32(5)), expected(X, y, w))
+    agrees(run(lowered.compile(), *wide, w, np.int32(5)), X, y, w)
 
 
 @pytest.mark.parametrize(
@@ -91,15 +74,15 @@ def test_the_policy_decides_on_shapes(regression, here, policy, sizes, rows):
 
 def test_a_size_that_follows_from_another_one_need_not_be_given(here):
     x, y = pt.dvector("x"), pt.dvector("y")
-    program = hlograph.emit_stablehlo(([x, y], [x + y]), dims={"x": ("n",), "y": ("m",)})
-    assert shapes(program.compile(topology=here).lower(sizes={"n": 4})) == [(4,), (4,)]
+    made = hlograph.emit_stablehlo(([x, y], [x + y]), dims={"x": ("n",), "y": ("m",)})
+    assert shapes(made.compile(topology=here).lower(sizes={"n": 4})) == [(4,), (4,)]
 
 
 def test_a_size_that_is_an_arguments_value(here):
     k, b = pt.lscalar("k"), pt.dscalar("b")
-    program = hlograph.emit_stablehlo(([k, b], [pt.arange(k) * b]))
-    (name,) = [root.name for root in program.signature.roots]
-    ahead = program.compile(topology=here)
+    made = hlograph.emit_stablehlo(([k, b], [pt.arange(k) * b]))
+    (name,) = [root.name for root in made.signature.roots]
+    ahead = made.compile(topology=here)
     specs = SDS((), "int64"), SDS((), "float64")
     for lowered in (ahead.lower(sizes={name: 4}), ahead.lower(*specs, sizes={name: 4}), ahead.lower(4, 0.5)):
         np.testing.assert_array_equal(run(lowered.compile(), np.int64(4), np.float64(0.5)), np.arange(4) * 0.5)
@@ -109,8 +92,8 @@ def test_a_size_that_is_an_arguments_value(here):
 
 def test_a_size_from_data_is_a_result(here):
     x, mask = pt.dvector("x"), pt.vector("mask", dtype="bool")
-    program = hlograph.emit_stablehlo(([x, mask], [x[mask]]), dims={"x": ("n",), "mask": ("n",)})
-    compiled = program.compile(topology=here, policy="exact").lower(sizes={"n": 4}).compile()
+    made = hlograph.emit_stablehlo(([x, mask], [x[mask]]), dims={"x": ("n",), "mask": ("n",)})
+    compiled = made.compile(topology=here, policy="exact").lower(sizes={"n": 4}).compile()
     found, count, *_ = run(compiled, np.arange(4.0), np.array([True, False, True, False]))
     assert count == 2
     np.testing.assert_array_equal(found[:2], [0.0, 2.0])
@@ -118,9 +101,9 @@ def test_a_size_from_data_is_a_result(here):
 
 def test_a_size_from_data_without_a_bound_must_be_given(here):
     x, counts = pt.dvector("x"), pt.lvector("counts")
-    program = hlograph.emit_stablehlo(([x, counts], [pt.repeat(x, counts)]), dims={"x": ("n",), "counts": ("n",)})
-    (size,) = program.signature.counts
-    ahead = program.compile(topology=here, policy="exact")
+    made = hlograph.emit_stablehlo(([x, counts], [pt.repeat(x, counts)]), dims={"x": ("n",), "counts": ("n",)})
+    (size,) = made.signature.counts
+    ahead = made.compile(topology=here, policy="exact")
     with pytest.raises(ArgumentError, match=f"size {size.name} is computed from data and has no bound"):
         ahead.lower(sizes={"n": 2})
     compiled = ahead.lower(sizes={"n": 2, size.name: 6}).compile()
@@ -131,8 +114,8 @@ def test_a_size_from_data_without_a_bound_must_be_given(here):
 
 def test_shared_variables_come_after_the_inputs_and_flags_of_checks_last(here):
     x, scale = pt.dvector("x"), pytensor.shared(np.array([2.0, 3.0]), name="scale")
-    program = hlograph.emit_stablehlo(([x], [Assert("negative")(x * scale, (x > 0).all())]))
-    compiled = program.compile(topology=here).lower(SDS((2,), "float64")).compile()
+    made = hlograph.emit_stablehlo(([x], [Assert("negative")(x * scale, (x > 0).all())]))
+    compiled = made.compile(topology=here).lower(SDS((2,), "float64")).compile()
     for values, holds in (([1.0, 2.0], True), ([1.0, -2.0], False)):
         found, flags = run(compiled, np.array(values), scale.get_value())
         np.testing.assert_array_equal(found, values * scale.get_value())
@@ -183,9 +166,9 @@ def test_refused_policies(regression, here):
         regression.compile(topology=here, policy={"m": 3})
     with pytest.raises(ArgumentShapeError, match="n = 9 is above its bound 8"):
         regression.compile(topology=here, policy=8).lower(sizes={"n": 9})
-    program = hlograph.emit_stablehlo(jax.numpy.linalg.eigvals, SDS(("n", "n"), "float32"))
+    made = hlograph.emit_stablehlo(jax.numpy.linalg.eigvals, SDS(("n", "n"), "float32"))
     with pytest.raises(PaddingError, match="geev"):
-        program.compile(topology=here, policy="padded").lower(sizes={"n": 4})
+        made.compile(topology=here, policy="padded").lower(sizes={"n": 4})
 
 
 def test_it_is_not_called_and_takes_one_place(regression, here):
@@ -201,34 +184,24 @@ def test_arguments_are_divided_as_their_shardings_say():
     code = """
     import jax, numpy as np
     from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
-    import pytensor, pytensor.tensor as pt
-    import hlograph
+    from regressions import agrees, data, program
 
-    X, y, w = pt.dmatrix("X"), pt.dvector("y"), pt.dvector("w")
-    loss = ((X @ w - y) ** 2).sum()
-    dims = {"X": ("n", 3), "y": ("n",), "w": (3,)}
-    program = hlograph.emit_stablehlo(([X, y, w], [loss, pytensor.grad(loss, w)]), dims=dims)
-    mesh = Mesh(np.array(jax.devices()), ("data",))
-    rows = NamedSharding(mesh, P("data"))
+    rows = NamedSharding(Mesh(np.array(jax.devices()), ("data",)), P("data"))
     specs = [jax.ShapeDtypeStruct(shape, "float64", sharding=rows) for shape in ((8, 3), (8,))]
     specs.append(jax.ShapeDtypeStruct((3,), "float64"))
-    rng = np.random.default_rng(0)
-    a, b, c = rng.normal(size=(8, 3)), rng.normal(size=8), rng.normal(size=3)
-    residual = a @ c - b
+    a, b, c = data(8)
     wide = np.zeros((16, 3)), np.zeros(16)
     wide[0][:8], wide[1][:8] = a, b
     for policy, args in (("exact", (a, b, c)), ("padded", (*wide, c, np.int32(8)))):
-        compiled = program.compile(topology=jax.devices(), policy=policy).lower(*specs).compile()
+        compiled = program().compile(topology=jax.devices(), policy=policy).lower(*specs).compile()
         assert "all-reduce" in compiled.as_text() and "all-gather" not in compiled.as_text()
         shardings = compiled.input_shardings[0]
         assert [s.is_fully_replicated for s in shardings] == [False, False, *[True] * (len(args) - 2)]
         with jax.enable_x64(True):
-            placed = [jax.device_put(x, s) for x, s in zip(args, shardings, strict=True)]
-            value, gradient = compiled(*placed)
-        np.testing.assert_allclose(value, residual @ residual, rtol=1e-12)
-        np.testing.assert_allclose(gradient, 2 * a.T @ residual, rtol=1e-12)
+            agrees(compiled(*[jax.device_put(x, s) for x, s in zip(args, shardings, strict=True)]), a, b, c)
     """
-    run_script(code, environment={"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"})
+    devices = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    run_script(code, environment=devices | {"PYTHONPATH": str(Path(__file__).parents[2])})
 
 
 def test_a_serialized_decomposition_runs_in_a_fresh_process(tmp_path):

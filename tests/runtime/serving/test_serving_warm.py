@@ -40,6 +40,18 @@ def expected(size: int) -> np.ndarray:
 PROGRAM = hlograph.jit(f, dims={"x": ("n", 4), "a": None}).program(x(3), A)
 
 
+def compiles_nothing(fn: Any, calls: Any, *args: Any, **options: Any) -> dict[str, float]:
+    """`fn.warm` with these; then calls, with the results that they are to have, compile nothing."""
+    called = fn.stats.calls
+    seconds: dict[str, float] = fn.warm(*args, **options)
+    assert fn.stats.calls == called
+    counted, before = fn.stats.compiles, len(compiles)
+    for arrays, wanted in calls:
+        np.testing.assert_allclose(fn(*arrays), wanted, rtol=1e-5)
+    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+    return seconds
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("cpu", ["auto", "plain"])
 @pytest.mark.parametrize(
@@ -52,20 +64,12 @@ PROGRAM = hlograph.jit(f, dims={"x": ("n", 4), "a": None}).program(x(3), A)
 )
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
 def test_calls_compile_nothing(outputs: Any, policy: Any, names: list[str], cpu: Any) -> None:
-    sizes = (10, 11, 30)
-    arrays = {size: (x(size), jnp.asarray(x(size)), jnp.asarray(A)) for size in sizes}
+    calls = [((convert(x(n)), convert(A)), expected(n)) for n in (10, 11, 30) for convert in (np.asarray, jnp.asarray)]
     fn = PROGRAM.compile(outputs=outputs, policy=policy, cpu=cpu)
-    seconds = fn.warm([{"n": size} for size in sizes])
+    seconds = compiles_nothing(fn, calls, [{"n": n} for n in (10, 11, 30)])
     assert sorted(seconds) == names
     assert fn.stats.compiles == fn.stats.executables == len(names)
-    assert fn.stats.calls == 0
     assert set(fn.warm({"n": 11}).values()) == {0.0}
-    before = len(compiles)
-    for size, (array, on_device, other) in arrays.items():
-        for given in ((array, A), (on_device, other)):
-            np.testing.assert_allclose(fn(*given), expected(size), rtol=1e-5)
-    assert len(compiles) == before
-    assert fn.stats.compiles == len(names)
 
 
 @pytest.mark.parametrize("cpu", ["auto", "plain"])
@@ -86,14 +90,10 @@ def test_jitted_functions(outputs: Any) -> None:
 
     fn = hlograph.jit(g, dims={"x": "n", "scale": None}, outputs=outputs, policy="exact")
     spec = jax.ShapeDtypeStruct((5,), np.float32), jax.ShapeDtypeStruct((), np.float32)
+    arrays = [np.linspace(0.5, 1.5, size, dtype=np.float32) for size in (5, 7, 30)]
     assert sorted(fn.warm(*spec)) == ["n=5"]
-    assert sorted(fn.warm(*spec, sizes=[{"n": 7}, {"n": 30}])) == ["n=30", "n=7"]
-    counted, before = fn.stats.compiles, len(compiles)
-    for size in (5, 7, 30):
-        array = np.linspace(0.5, 1.5, size, dtype=np.float32)
-        wanted = 2 * array.sum() if size < 20 else array.prod()
-        np.testing.assert_allclose(fn(array, np.float32(2)), wanted, rtol=1e-5)
-    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+    calls = [((array, np.float32(2)), 2 * array.sum() if array.size < 20 else array.prod()) for array in arrays]
+    assert sorted(compiles_nothing(fn, calls, *spec, sizes=[{"n": 7}, {"n": 30}])) == ["n=30", "n=7"]
 
 
 def test_what_is_wrong() -> None:
@@ -110,19 +110,6 @@ def test_what_is_wrong() -> None:
         PROGRAM.compile().warm()
     with pytest.raises(ArgumentError, match=r"jax\.jit runs"):
         hlograph.jit(lambda x: x + 1).warm(np.ones(3), sizes={"n": 4})
-
-
-# ---- every bucket up to a size --------------------------------------------------------------------------------------
-
-
-def compiles_nothing(fn: Any, calls: Any, *args: Any, **options: Any) -> dict[str, float]:
-    """`fn.warm` with these; then calls, with the results that they are to have, compile nothing."""
-    seconds: dict[str, float] = fn.warm(*args, **options)
-    counted, before = fn.stats.compiles, len(compiles)
-    for arrays, wanted in calls:
-        np.testing.assert_allclose(fn(*arrays), wanted, rtol=1e-5)
-    assert (fn.stats.compiles, len(compiles)) == (counted, before)
-    return seconds
 
 
 @pytest.mark.sampled(3)
@@ -245,10 +232,7 @@ def test_sizes_computed_from_data_are_expected() -> None:
     roots = {root.name: 4 for root in fn.program.signature.roots}
     with pytest.raises(ArgumentError, match=f"the size {name} is computed from data.*{name}': 100"):
         fn.warm(roots)
-    assert len(fn.warm([{**roots, name: 2}])) == 2
-    counted, before = fn.stats.compiles, len(compiles)
-    np.testing.assert_array_equal(fn(np.array([1.0, -1, 2, -3]), 1), [0.0, 2.0])
-    assert (fn.stats.compiles, len(compiles)) == (counted, before)
+    assert len(compiles_nothing(fn, [((np.array([1.0, -1, 2, -3]), 1), [0.0, 2.0])], [{**roots, name: 2}])) == 2
 
 
 ROWS = [np.linspace(0, 1, n).astype(np.float32) for n in (3, 5, 2)]
@@ -288,17 +272,12 @@ def test_graphs_of_one_row() -> None:
     y, mu = pt.dvector("y"), pt.dscalar("mu")
     fn = hlograph.function([y, mu], ((y - mu) ** 2).sum(), dims={"y": ("b", "n[b]")}, outputs="numpy")
     [name] = [root.name for root in fn.program.signature.roots]
-    [bounds] = fn.warm({"b": 3, name: 5})
+    rows = [row.astype(float) for row in ROWS]
+    [bounds] = compiles_nothing(fn, [((rows, 0.5), [((x - 0.5) ** 2).sum() for x in rows])], {"b": 3, name: 5})
     assert bounds.startswith("b<=")
     assert set(fn.warm([{"b": 3, name: 5}]).values()) == {0.0}
-    counted, before = fn.stats.compiles, len(compiles)
-    np.testing.assert_allclose(fn(ROWS_64, 0.5), [((x - 0.5) ** 2).sum() for x in ROWS_64])
-    assert (fn.stats.compiles, len(compiles)) == (counted, before)
     with pytest.raises(ArgumentError, match="the size b is not known"):
         fn.warm({name: 5})
     rows = [[np.ones(i % (n + 1)) for i in range(b)] for b in range(1, 13, 3) for n in range(0, 41, 8)]
     calls = [((each, 0.5), [0.25 * len(row) for row in each]) for each in rows]
     assert len(compiles_nothing(fn, calls, up_to={"b": 12, name: 40})) == 8
-
-
-ROWS_64 = [x.astype(float) for x in ROWS]
