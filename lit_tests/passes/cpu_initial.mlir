@@ -59,16 +59,3 @@ module @others {
     return %few, %sum, %max : tensor<f32>, tensor<f32>, tensor<f32>
   }
 }
-
-// -----
-
-// CHECK-LABEL: module @single
-// CHECK: [[M:%[^ ]+]] = stablehlo.reduce(%arg0 init: {{.*}}) applies stablehlo.maximum
-// CHECK: stablehlo.maximum {{.*}}, [[M]]
-module @single {
-  func.func public @main(%x: tensor<1xf32>) -> tensor<f32> {
-    %three = stablehlo.constant dense<3.0> : tensor<f32>
-    %max = stablehlo.reduce(%x init: %three) applies stablehlo.maximum across dimensions = [0] : (tensor<1xf32>, tensor<f32>) -> tensor<f32>
-    return %max : tensor<f32>
-  }
-}

@@ -8,7 +8,9 @@
 // CHECK-NEXT: [[N:%[^ ]+]] = stablehlo.subtract [[I]], [[M]] : tensor<i64>
 // CHECK-NEXT: stablehlo.return [[N]]
 module @counter {
-  func.func public @main(%limit: tensor<i64>) -> tensor<i64> {
+  func.func public @main(%x: tensor<?xf32> {hlograph.dims = ["n"]}) -> tensor<i64> {
+    %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+    %limit = stablehlo.convert %size : (tensor<i32>) -> tensor<i64>
     %one = stablehlo.constant dense<1> : tensor<i64>
     %r = stablehlo.while(%i = %one) : tensor<i64>
      cond {
@@ -19,36 +21,6 @@ module @counter {
       stablehlo.return %n : tensor<i64>
     }
     return %r : tensor<i64>
-  }
-}
-
-// -----
-
-// In a function that the loop calls, of the counter and a multiple of it; the array is open.
-
-// CHECK-LABEL: module @in_a_function
-// CHECK: func.func private @twice
-// CHECK: stablehlo.subtract
-module @in_a_function {
-  func.func public @main(%x: tensor<?xf32> {hlograph.dims = ["n"]}) -> tensor<ui32> {
-    %one = stablehlo.constant dense<1> : tensor<ui32>
-    %r = stablehlo.while(%i = %one) : tensor<ui32>
-     cond {
-      %size = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf32>) -> tensor<i32>
-      %limit = stablehlo.convert %size : (tensor<i32>) -> tensor<ui32>
-      %c = stablehlo.compare LT, %i, %limit : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
-      stablehlo.return %c : tensor<i1>
-    } do {
-      %n = func.call @twice(%i) : (tensor<ui32>) -> tensor<ui32>
-      stablehlo.return %n : tensor<ui32>
-    }
-    return %r : tensor<ui32>
-  }
-  func.func private @twice(%i: tensor<ui32>) -> tensor<ui32> {
-    %one = stablehlo.constant dense<1> : tensor<ui32>
-    %same = stablehlo.multiply %i, %one : tensor<ui32>
-    %n = stablehlo.add %i, %same : tensor<ui32>
-    return %n : tensor<ui32>
   }
 }
 

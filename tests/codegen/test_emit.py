@@ -17,6 +17,7 @@ from pytensor.graph.op import Op
 import hlograph
 from hlograph import builder as hlo
 from hlograph import errors
+from hlograph.codegen.graph import order
 
 X, Y, M = pt.dvector("x"), pt.dvector("y"), pt.dmatrix("m")
 
@@ -183,6 +184,31 @@ def test_a_failed_emission_leaves_the_graph_and_the_collector_alone() -> None:
     before = pytensor.dprint(X + Y, file="str")
     np.testing.assert_array_equal(emit([X, Y], [X + Y]).compile()(np.ones(2), np.ones(2)), [2.0, 2.0])
     assert pytensor.dprint(X + Y, file="str") == before
+
+
+# ---- the order of the walk: operands first, each node once, known variables and finished nodes left out --------------
+
+
+def test_operands_come_first_from_left_to_right_and_once() -> None:
+    x, y = pt.vectors("x", "y")
+    left, right = pt.exp(x), pt.sin(y)
+    both = left * right
+    out = pt.concatenate([both, left])
+    found = order([out, right])
+    assert found.index(left.owner) < found.index(right.owner) < found.index(both.owner) < found.index(out.owner)
+    assert len(found) == len(set(found))
+    assert found[-1] is out.owner
+
+
+def test_the_walk_stops_at_known_variables_and_finished_nodes() -> None:
+    x = pt.vector("x")
+    a = pt.exp(x)
+    b = pt.sin(a)
+    c = pt.tanh(b)
+    assert order([c], {b}) == [c.owner]
+    assert order([c], (), {b.owner}) == [c.owner]
+    assert order([c], {c}) == []
+    assert order([x]) == []
 
 
 # ---- what rules give -------------------------------------------------------------------------------------------------

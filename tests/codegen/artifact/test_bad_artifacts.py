@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from collections import Counter
 
 import bad_artifacts
+import fuzz_artifacts
 import pytest
 from support import NIGHTLY
 
@@ -34,3 +36,30 @@ def test_what_is_not_refused_runs_or_is_an_error() -> None:
     found = dict(line.rsplit(": ", 1) for line in done.stdout.splitlines())
     assert list(found) == names
     assert Counter(found.values())["runs"] >= len(names) // 2
+
+
+# ---- a sample of mutated artifacts (`make nightly` runs more of tests/fuzz_artifacts.py), and what is counted --------
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("forge", [False, True])
+def test_mutated_artifacts_are_programs_or_errors(forge: bool) -> None:
+    outcome = fuzz_artifacts.fuzz(first=7, count=12, jobs=1, forge=forge)
+    assert outcome.wrong == []
+    assert outcome.counts.total() == 12
+
+
+@pytest.mark.parametrize(
+    ("code", "what"),
+    [
+        ("os.kill(os.getpid(), 11)", f"died of {-signal.SIGSEGV} in load"),
+        ("time.sleep(60)", "hung in load"),
+        ("print(json.dumps([5, 'end', 'raw KeyError: x']), flush=True)", "raw KeyError: x"),
+    ],
+)
+def test_what_goes_wrong_is_counted_and_named(code: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fuzz_artifacts, "SECONDS", 2.0)
+    begin = "import json, os, time; print(json.dumps([5, 'load', '']), flush=True); "
+    command = [sys.executable, "-c", begin + code]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+    assert fuzz_artifacts.Outcome.of(fuzz_artifacts.watch(process)).wrong == [f"5: {what}"]

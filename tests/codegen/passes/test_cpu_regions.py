@@ -170,36 +170,6 @@ def test_a_late_use_opens_no_region_of_its_own():
     assert "stablehlo.exponential" not in last
 
 
-KINDS = (lambda a, b: jnp.sort(a), lambda a, b: jnp.tanh(a + b), lambda a, b: a * b + 1)
-
-
-def random_outside(seed: int):
-    """A function in which sorts stand anywhere among other ops."""
-    source = np.random.default_rng(seed)
-    recipe = [(source.integers(3), *source.integers(0, 100, 2)) for _ in range(14)]
-
-    def function(x, y):
-        values = [x, y]
-        for kind, first, second in recipe:
-            a, b = values[first % len(values)], values[second % len(values)]
-            values.append(KINDS[kind](a, b))
-        return tuple(values[-4:])
-
-    return function
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_regions_are_convex(seed):
-    """No region waits for itself: each value is defined before it is used, or MLIR refuses the module."""
-    y = np.random.default_rng(seed).normal(size=8)
-    text = lowered(random_outside(seed), X, y)
-    program = Program.parse(text)
-    formed(text, "cpu_regions{ops=3}")  # which verifies the result
-    fn = program.compile(cpu=REGIONS, outputs="numpy")
-    for found, expected in zip(fn(X, y), program.interpret(X, y), strict=True):
-        close(found, expected, 1e-12)
-
-
 def loop(x, y):
     def body(i, c):
         return jnp.tanh(jnp.sort(jnp.sin(c) * y) + 1) * i

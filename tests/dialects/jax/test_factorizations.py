@@ -64,6 +64,14 @@ CASES: dict[str, tuple[Callable[[Any], Any], list[tuple[int, int]], bool]] = {
     "qr_full": (lambda a: qr(a, "complete"), ANY, False),
     "qr_pivoted": (pivoted, ANY, False),
     "lu": (jax.lax.linalg.lu, ANY, False),
+    "cholesky": (lambda a: jnp.linalg.cholesky(a @ adjoint(a) + jnp.eye(a.shape[-1], dtype=a.dtype)), SQUARE, False),
+    "triangular": (
+        lambda a: jax.lax.linalg.triangular_solve(
+            a + 9 * jnp.eye(a.shape[-1], dtype=a.dtype), a, left_side=True, lower=True, transpose_a=True
+        ),
+        SQUARE,
+        False,
+    ),
     "solve": (
         lambda a: jnp.linalg.solve(a @ adjoint(a) + jnp.eye(a.shape[-1], dtype=a.dtype), a),
         SQUARE,

@@ -5,47 +5,43 @@ Random programs of them: tests/property/test_simplify.py.
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Callable
+from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from builds import module_of
+from jax import lax
 from rewritten_runs import as_arrays, check, rewritten
 
 from hlograph import Program
 from hlograph.codegen.analysis.known import known
 
+F32 = np.float32
+Shape = tuple[int, ...]
+RAW = lax.GatherScatterMode.PROMISE_IN_BOUNDS  # the op alone
+
+
+def lowered(function: Callable[..., Any], *shapes: Shape, dtype: Any = F32) -> str:
+    """What JAX makes of a function of arrays of these shapes."""
+    return jax.jit(function, keep_unused=True).lower(*[jax.ShapeDtypeStruct(x, dtype) for x in shapes]).as_text()
+
+
 # ---- sum_of_pads -----------------------------------------------------------------------------------------------------
 
 
-def pads(pieces: list[tuple[int, int]], total: int, terms: int = 0, order: list[int] | None = None) -> str:
-    """A sum of pads of arguments, and then of other terms, in an order.
+def pads(pieces: list[tuple[int, int]], total: int, terms: int = 0, fill: float = 0.0, interior: int = 0) -> str:
+    """A sum of pads of arguments, which begin and end there, and behind them of arguments as they are."""
 
-    Args:
-        pieces: where each begins and ends.
-        total: size of the sum.
-        terms: how many arguments are added as they are.
-        order: of all terms; the pads first by default.
-    """
-    sizes = [stop - start for start, stop in pieces] + [total] * terms
-    arguments = ", ".join(f"%a{i}: tensor<{size}xf32>" for i, size in enumerate(sizes))
-    lines = ["%z = stablehlo.constant dense<0.0> : tensor<f32>"]
-    names = []
-    for i, (start, stop) in enumerate(pieces):
-        lines.append(
-            f"%p{i} = stablehlo.pad %a{i}, %z, low = [{start}], high = [{total - stop}], interior = [0] : "
-            f"(tensor<{stop - start}xf32>, tensor<f32>) -> tensor<{total}xf32>"
-        )
-        names.append(f"%p{i}")
-    names += [f"%a{len(pieces) + i}" for i in range(terms)]
-    names = [names[i] for i in order or range(len(names))]
-    last = names[0]
-    for i, name in enumerate(names[1:]):
-        lines.append(f"%s{i} = stablehlo.add {last}, {name} : tensor<{total}xf32>")
-        last = f"%s{i}"
-    body = "\n  ".join(lines)
-    kind = f"tensor<{total}xf32>"
-    return f"func.func @main({arguments}) -> {kind} {{\n  {body}\n  return {last} : {kind}\n}}\n"
+    def function(*xs: Any) -> Any:
+        config = [(start, total - stop, interior) for start, stop in pieces]
+        padded = [lax.pad(x, F32(fill), [each]) for x, each in zip(xs, config, strict=False)]
+        return functools.reduce(lax.add, [*padded, *xs[len(pieces) :]])
+
+    return lowered(function, *[(stop - start,) for start, stop in pieces], *[(total,)] * terms)
 
 
 @pytest.mark.parametrize(
@@ -63,49 +59,34 @@ def test_what_changes_the_order_of_a_sum(pieces, terms):
     assert "to add them in another order changes rounding" in kept.text
 
 
-GRID = """
-func.func @main(%a: tensor<2x3xi32>, %b: tensor<2x1xi32>, %c: tensor<1x4xi32>) -> tensor<4x5xi32> {
-  %z = stablehlo.constant dense<0> : tensor<i32>
-  %p = stablehlo.pad %a, %z, low = [1, 0], high = [1, 2], interior = [0, 0]
-      : (tensor<2x3xi32>, tensor<i32>) -> tensor<4x5xi32>
-  %q = stablehlo.pad %b, %z, low = [1, 4], high = [1, 0], interior = [0, 0]
-      : (tensor<2x1xi32>, tensor<i32>) -> tensor<4x5xi32>
-  %r = stablehlo.pad %c, %z, low = [3, 1], high = [0, 0], interior = [0, 0]
-      : (tensor<1x4xi32>, tensor<i32>) -> tensor<4x5xi32>
-  %s = stablehlo.add %p, %q : tensor<4x5xi32>
-  %t = stablehlo.add %r, %s : tensor<4x5xi32>
-  return %t : tensor<4x5xi32>
-}
-"""
+def grid(*places: list[tuple[int, int, int]]) -> str:
+    """A sum of pads of integers along two axes."""
+    zero = np.int32(0)
+    return lowered(
+        lambda *xs: functools.reduce(lax.add, [lax.pad(x, zero, place) for x, place in zip(xs, places, strict=True)]),
+        *GRID,
+        dtype=np.int32,
+    )
 
 
-WITHIN = """
-func.func @main(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<5xf32> {{
-  %z = stablehlo.constant dense<0.0> : tensor<f32>
-  %p = stablehlo.pad %a, %z, {0} : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
-  %q = stablehlo.pad %b, %z, {0} : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
-  %s = stablehlo.add %p, %q : tensor<5xf32>
-  return %s : tensor<5xf32>
-}}
-"""
+GRID = ((2, 3), (2, 1), (1, 4))
+FIRST, SECOND, THIRD = [(1, 1, 0), (0, 2, 0)], [(1, 1, 0), (4, 0, 0)], [(3, 0, 0), (1, 0, 0)]
 
 
 def test_a_grid():
     rng = np.random.default_rng(0)
-    found = check(GRID, [rng.integers(-9, 9, shape).astype(np.int32) for shape in ((2, 3), (2, 1), (1, 4))])
+    found = check(grid(FIRST, SECOND, THIRD), [rng.integers(-9, 9, shape).astype(np.int32) for shape in GRID])
     assert found.applied == {"sum_of_pads": 1}
     assert "stablehlo.compare" not in found.program.text  # integers have no -0
 
 
 LEFT_ALONE = {
     pads([(0, 3), (2, 5)], 5): "the pads' supports overlap: [0:3] and [2:5]",
-    pads([(0, 3), (3, 5)], 5).replace("dense<0.0>", "dense<1.0>"): "a pad is filled with something else than 0",
-    GRID.replace("low = [3, 1], high = [0, 0]", "low = [2, 1], high = [1, 0]"): "the pads' supports overlap",
-    GRID.replace(
-        "%b, %z, low = [1, 4], high = [1, 0]", "%b, %z, low = [0, 4], high = [2, 0]"
-    ): "overlap along axis 0 but are not the same there",
-    WITHIN.format("low = [0], high = [0], interior = [1]"): "padding between its elements (interior)",
-    WITHIN.format("low = [-1], high = [3], interior = [0]"): "a pad cuts off elements (negative padding)",
+    pads([(0, 3), (3, 5)], 5, fill=1.0): "a pad is filled with something else than 0",
+    grid(FIRST, SECOND, [(2, 1, 0), (1, 0, 0)]): "the pads' supports overlap",
+    grid(FIRST, [(0, 2, 0), (4, 0, 0)], THIRD): "overlap along axis 0 but are not the same there",
+    pads([(0, 3), (0, 3)], 3, interior=1): "padding between its elements (interior)",
+    pads([(-1, 2), (-1, 2)], 5): "a pad cuts off elements (negative padding)",
     pads([(i, i + 1) for i in range(8)], 8): "a sum of 8 pads of only 8 elements, which XLA computes in one kernel",
 }
 
@@ -185,53 +166,49 @@ GATHERS = {
 @pytest.mark.parametrize("name", GATHERS)
 def test_gathers(name):
     text = GATHERS[name]
-    shape = [int(n) for n in text[text.index("tensor<") + 7 : text.index("xf32>")].split("x")]
-    found = check(text, [np.arange(np.prod(shape), dtype=np.float32).reshape(shape)], run=name in ("columns in front",))
+    shape = Program.parse(text).signature.arguments[0].dims
+    found = check(text, [np.arange(np.prod(shape), dtype=F32).reshape(shape)], run=name in ("columns in front",))
     assert found.applied == {"gather_to_slice": 1}
     assert "gather" not in found.program.text
 
 
-def scatter(shape, indices, updates, window=(), inserted=(), mapped=(0,), vector=1, body="add", into="%x") -> str:
+def scatter(
+    shape: Shape,
+    indices: Any,
+    updates: Shape,
+    window: Shape = (),
+    inserted: Shape = (),
+    mapped: Shape = (0,),
+    by: Any = lax.scatter_add,
+    into: float | None = None,
+) -> str:
     """A scatter of an argument into another, or into a constant."""
-    kind = f"tensor<{'x'.join(map(str, np.shape(indices)))}xi32>"
-    array, given = (f"tensor<{'x'.join(map(str, each))}xf32>" for each in (shape, updates))
-    lines = "%n = stablehlo.add %p, %q : tensor<f32>" if body == "add" else ""
-    if into != "%x":
-        into_line, into = f"%c = stablehlo.constant dense<{into}> : {array}", "%c"
-    else:
-        into_line = ""
-    return f"""func.func @main(%x: {array}, %u: {given}) -> {array} {{
-  %i = stablehlo.constant dense<{np.asarray(indices).tolist()}> : {kind}
-  {into_line}
-  %s = "stablehlo.scatter"({into}, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<
-      update_window_dims = {list(window)}, inserted_window_dims = {list(inserted)},
-      scatter_dims_to_operand_dims = {list(mapped)}, index_vector_dim = {vector}>}}> ({{
-    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
-      {lines}
-      stablehlo.return {"%n" if lines else "%q"} : tensor<f32>
-  }}) : ({array}, {kind}, {given}) -> {array}
-  return %s : {array}
-}}
-"""
+    numbers = lax.ScatterDimensionNumbers(window, inserted, mapped)
+
+    def function(x: Any, u: Any) -> Any:
+        target = x if into is None else np.full(shape, into, F32)
+        return by(target, np.asarray(indices, np.int32), u, numbers, mode=RAW)
+
+    return lowered(function, shape, updates)
 
 
 SCATTERS = {
-    "rows into zeros": scatter((5, 3), [[1], [2], [3]], (3, 3), (1,), (0,), into="0.0"),
-    "rows into negative zeros": scatter((5, 3), [[1], [2], [3]], (3, 3), (1,), (0,), into="-0.0"),
-    "rows into ones": scatter((5, 3), [[1], [2], [3]], (3, 3), (1,), (0,), body="", into="1.0"),
-    "backwards, with a stride": scatter((7, 2), [[6], [4], [2]], (3, 2), (1,), (0,), into="0.0"),
-    "columns": scatter((3, 5), [[1], [2]], (3, 2), (0,), (1,), (1,), into="0.0"),
-    "columns in front": scatter((3, 5), [[1], [2]], (2, 3), (1,), (1,), (1,), into="0.0"),
-    "the middle axis": scatter((2, 5, 3), [[1], [3]], (2, 2, 3), (0, 2), (1,), (1,), into="0.0"),
-    "an axis that stays": scatter((5, 3), [[1], [2]], (2, 1, 3), (1, 2), (), into="0.0"),
-    "a part of the other axis": scatter((5, 3), [[1], [2]], (2, 2), (1,), (0,), into="0.0"),
-    "indices in a matrix": scatter((9, 2), np.arange(6).reshape(2, 3, 1), (2, 3, 2), (2,), (0,), (0,), 2, into="0.0"),
-    "one window": scatter((9, 2), [4], (3, 2), (0, 1), (), (0,), 0, into="0.0"),
-    "one row": scatter((9, 2), [4], (2,), (0,), (0,), (0,), 0, into="0.0"),
-    "a row of one column": scatter((5, 4), [[1, 2], [2, 2], [3, 2]], (3,), (), (0, 1), (0, 1), into="0.0"),
-    "all, overwritten": scatter((3, 2), [[0], [1], [2]], (3, 2), (1,), (0,), body=""),
-    "all, backwards": scatter((3, 2), [[2], [1], [0]], (3, 2), (1,), (0,), body=""),
-    "all into zeros": scatter((3, 2), [[0], [1], [2]], (3, 2), (1,), (0,), into="0.0"),
+    "rows into zeros": scatter((5, 3), [[1], [2], [3]], (3, 3), (1,), (0,), into=0.0),
+    "rows into negative zeros": scatter((5, 3), [[1], [2], [3]], (3, 3), (1,), (0,), into=-0.0),
+    "rows into ones": scatter((5, 3), [[1], [2], [3]], (3, 3), (1,), (0,), by=lax.scatter, into=1.0),
+    "backwards, with a stride": scatter((7, 2), [[6], [4], [2]], (3, 2), (1,), (0,), into=0.0),
+    "columns": scatter((3, 5), [[1], [2]], (3, 2), (0,), (1,), (1,), into=0.0),
+    "columns in front": scatter((3, 5), [[1], [2]], (2, 3), (1,), (1,), (1,), into=0.0),
+    "the middle axis": scatter((2, 5, 3), [[1], [3]], (2, 2, 3), (0, 2), (1,), (1,), into=0.0),
+    "an axis that stays": scatter((5, 3), [[1], [2]], (2, 1, 3), (1, 2), (), into=0.0),
+    "a part of the other axis": scatter((5, 3), [[1], [2]], (2, 2), (1,), (0,), into=0.0),
+    "indices in a matrix": scatter((9, 2), np.arange(6).reshape(2, 3, 1), (2, 3, 2), (2,), (0,), (0,), into=0.0),
+    "one window": scatter((9, 2), [4], (3, 2), (0, 1), (), (0,), into=0.0),
+    "one row": scatter((9, 2), [4], (2,), (0,), (0,), (0,), into=0.0),
+    "a row of one column": scatter((5, 4), [[1, 2], [2, 2], [3, 2]], (3,), (), (0, 1), (0, 1), into=0.0),
+    "all, overwritten": scatter((3, 2), [[0], [1], [2]], (3, 2), (1,), (0,), by=lax.scatter),
+    "all, backwards": scatter((3, 2), [[2], [1], [0]], (3, 2), (1,), (0,), by=lax.scatter),
+    "all into zeros": scatter((3, 2), [[0], [1], [2]], (3, 2), (1,), (0,), into=0.0),
 }
 
 
@@ -241,10 +218,9 @@ def test_scatters(name):
     text = SCATTERS[name]
     rng = np.random.default_rng(0)
     arguments = []
-    for part in text[: text.index("->")].split("tensor<")[1:]:
-        shape = [int(n) for n in part[: part.index("xf32")].split("x")]
-        values = rng.normal(size=shape).astype(np.float32)
-        values[rng.random(shape) < 0.4] = -0.0
+    for argument in Program.parse(text).signature.arguments:
+        values = rng.normal(size=argument.dims).astype(F32)
+        values[rng.random(argument.dims) < 0.4] = -0.0
         arguments.append(values)
     found = check(text, arguments, ["simplify{reassociate=false}"], run=name in ("columns in front",))
     assert found.applied == {"scatter_to_pad": 1}
@@ -266,14 +242,12 @@ LEFT_ALONE |= {
     VARIABLE.replace("%i = stablehlo.constant", "%j = stablehlo.constant", 1): "the indices are not constant",
     gather((5, 4), [[0, 0], [1, 1]], (1, 1), (2,), (), (0, 1), (0, 1)): "move along several axes at once ([0, 1])",
     gather((5, 3), [[1], [1]], (1, 3), (2, 3), (1,), (0,)): "all indices are the same",
-    scatter((5, 3), [[1], [1]], (2, 3), (1,), (0,), into="0.0"): "all indices are the same",
+    scatter((5, 3), [[1], [1]], (2, 3), (1,), (0,), into=0.0): "all indices are the same",
     scatter(*ROWS): "it adds to an array that is not constant, which XLA does in place",
-    scatter(*ROWS, body=""): "it overwrites a part of an array that is not constant, which XLA does in place",
-    scatter(
-        (5, 3), [[4], [5]], (2, 3), (1,), (0,), into="0.0"
-    ): "an index for axis 0 is out of bounds, and is left out",
-    scatter(*ROWS, into="0.0").replace("stablehlo.add", "stablehlo.multiply"): "it combines by another op",
-    scatter(*ROWS, into="1.0"): "it adds to a constant that is not 0",
+    scatter(*ROWS, by=lax.scatter): "it overwrites a part of an array that is not constant, which XLA does in place",
+    scatter((5, 3), [[4], [5]], (2, 3), (1,), (0,), into=0.0): "an index for axis 0 is out of bounds, and is left out",
+    scatter(*ROWS, by=lax.scatter_mul, into=0.0): "it combines by another op",
+    scatter(*ROWS, into=1.0): "it adds to a constant that is not 0",
 }
 
 
@@ -462,15 +436,12 @@ def test_transposes_into_dots():
         shape = [0] * 4
         for place, axis in enumerate(order):
             shape[axis] = seen[place]
-        a = f"tensor<{'x'.join(map(str, shape))}xf32>"
-        text = f"""func.func @main(%a: {a}, %b: tensor<2x5x3xf32>) -> tensor<2x4x6x5xf32> {{
-  %t = stablehlo.transpose %a, dims = {list(order)} : ({a}) -> tensor<2x4x6x3xf32>
-  %u = stablehlo.transpose %b, dims = [2, 0, 1] : (tensor<2x5x3xf32>) -> tensor<3x2x5xf32>
-  %d = stablehlo.dot_general %t, %u, batching_dims = [0] x [1], contracting_dims = [3] x [0]
-      : (tensor<2x4x6x3xf32>, tensor<3x2x5xf32>) -> tensor<2x4x6x5xf32>
-  return %d : tensor<2x4x6x5xf32>
-}}
-"""
+        numbers = ((3,), (0,)), ((0,), (1,))
+        text = lowered(
+            lambda a, b: lax.dot_general(lax.transpose(a, order), lax.transpose(b, (2, 0, 1)), numbers),  # noqa: B023
+            tuple(shape),
+            (2, 5, 3),
+        )
         found = check(text, [rng.normal(size=shape).astype(np.float32), b], exact=False, rtol=1e-5, run=False)
         transposes = found.program.op_counts().get("stablehlo.transpose", 0)
         assert transposes == (0 if order[1] < order[2] else 1), order
