@@ -3,29 +3,19 @@
 
 // CHECK-LABEL: module @called
 // CHECK: stablehlo.negate %arg0 : tensor<{{[4?]}}xf64>
+// CHECK: call @lu
 // CHECK-NOT: @inner
 module @called {
   func.func @main(%arg0: tensor<4xf64>) -> tensor<4xf64> {
     %0 = call @inner(%arg0) : (tensor<4xf64>) -> tensor<4xf64>
-    return %0 : tensor<4xf64>
+    %1 = call @lu(%0) : (tensor<4xf64>) -> tensor<4xf64>
+    return %1 : tensor<4xf64>
+  }
+  func.func private @lu(%arg0: tensor<4xf64>) -> tensor<4xf64> attributes {hlograph.implements = "lu"} {
+    return %arg0 : tensor<4xf64>
   }
   func.func private @inner(%arg0: tensor<4xf64>) -> tensor<4xf64> {
     %0 = stablehlo.negate %arg0 : tensor<4xf64>
     return %0 : tensor<4xf64>
-  }
-}
-
-// -----
-
-// A library may come for what a function implements.
-// CHECK-LABEL: module @implements
-// CHECK: call @lu
-module @implements {
-  func.func @main(%arg0: tensor<4xf64>) -> tensor<4xf64> {
-    %0 = call @lu(%arg0) : (tensor<4xf64>) -> tensor<4xf64>
-    return %0 : tensor<4xf64>
-  }
-  func.func private @lu(%arg0: tensor<4xf64>) -> tensor<4xf64> attributes {hlograph.implements = "lu"} {
-    return %arg0 : tensor<4xf64>
   }
 }
