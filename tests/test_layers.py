@@ -136,7 +136,7 @@ def test_a_pass_has_one_name() -> None:
 
     Those against faults of XLA are functions of one file, with one file of tests.
     """
-    ours = {name for name, found in PASSES.items() if not hasattr(found, "pipeline") and not found.bug}
+    ours = {name for name, found in PASSES.items() if not found.pipeline and not found.bug}
     lit = {path.name.partition("-")[0].partition(".")[0] for path in (REPOSITORY / "lit_tests/passes").iterdir()}
     tests = {path.stem.removeprefix("test_") for path in (REPOSITORY / "tests/codegen/passes").rglob("*")}
     files = {pass_of(name) for name in modules()} - NO_PASS - {""}
@@ -153,7 +153,7 @@ ONLY_IN = {
     "jaxlib's private modules": (r"jaxlib(\.mlir)?\._|from jaxlib import _", r"codegen/ir/(bindings|jax_compat)\.py"),
     "jax's private modules": (r"jax\._src", r"codegen/ir/jax_compat\.py"),
     "classes of objects changed": (r"\.__class__ = ", r"runtime/mode/binding\.py"),
-    "generated code": (r"(?<![\w.])(?:exec|eval)\(", r"runtime/calls/path\.py|tools/graphs\.py"),
+    "generated code": (r"(?<![\w.])(?:exec|eval)\(", r"runtime/calls/path\.py|tools/files\.py"),
 }
 
 

@@ -1,34 +1,46 @@
-"""The command group `hlograph`, the options before its commands, and the short commands: emit, inspect, bundle.
+"""The command group `hlograph`, the options before its commands, and all commands but explain.
 
-Importing this file must stay quick (`hlograph --help` is measured by a test): the command modules import numpy, JAX,
-PyTensor and rich inside the functions that use them.
+Importing this file must stay quick (`hlograph --help` is measured by a test): NumPy, JAX, PyTensor and rich are
+imported inside the functions that use them.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .console import columns, count, progress
+from ..codegen.artifact.files import write_atomically
+from .console import columns, count, format_dims, format_seconds, progress
 from .explain import explain
 from .files import (
+    STDIN,
     Dims,
     dims_option,
+    display_name,
+    emit_program,
     for_target,
+    load_option,
     load_program,
     module_output_option,
     output_option,
+    read_module,
     sizes_option,
     target_option,
     trusted_option,
+    with_dims,
 )
-from .graphs import emit_program
-from .opt import opt
-from .run import run
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .. import Function, Program
+    from ..codegen.passes.report import Report
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -108,6 +120,301 @@ def emit(
         count(sum(program.op_counts().values()), "operation"),
     ]
     click.echo(f"{output}: {', '.join(parts)}")
+
+
+# ---- run: arrays by name in, arrays by name out ----
+
+SECONDS_NOT_TO_REPEAT = 2.0
+Arrays = Mapping[str, "np.ndarray[Any, Any]"]
+
+
+@click.command()
+@click.argument("module", metavar="MODULE")
+@click.option("--inputs", metavar="FILE.npz", help="The arguments: one array for each name.")
+@output_option("--output", "-o", suffixes=(".npz",), text="Write the results to this file, by name.")
+@click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
+@click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
+@dims_option
+@trusted_option
+@click.option(
+    "--allow",
+    metavar="NAME",
+    multiple=True,
+    help="A custom call that the module may make although hlograph does not know it: code of this process runs then.",
+)
+def run(
+    module: str,
+    inputs: str | None,
+    output: str | None,
+    device: str | None,
+    interpret: bool,
+    dims: Sequence[Dims],
+    trusted: bool,
+    allow: tuple[str, ...],
+) -> None:
+    """Run a module once and show its results.
+
+    MODULE is a .mlir or .mlirbc file, a file that `hlograph bundle` wrote, or - for stdin. The executables of a bundle
+    are machine code: --trusted runs them; without it, and with --device, the program in the file is compiled.
+    """
+    import hlograph
+
+    from ..codegen.graph import unique
+    from ..runtime.bundles.bundle import is_bundle
+
+    if device and interpret:
+        raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
+    bundled = hlograph.load_bundle(module, trusted=trusted) if module != STDIN and is_bundle(module) else None
+    if bundled is not None and dims:
+        raise click.UsageError("--dims is for modules; a bundle has its sizes in it")
+    program = load_program(module, trusted, allow, dims) if bundled is None else bundled.program
+    arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
+    if interpret:
+        with progress("interpreting"):
+            results, seconds = _timed(program, program.interpret, arguments)
+        timing = f"interpreted in {format_seconds(seconds)}"
+    else:
+        function = bundled if bundled is not None and device is None else program.compile(device=device)
+        results, timing = _execute(function, arguments, device)
+    names = unique([result.name or f"result{place}" for place, result in enumerate(program.signature.results)])
+    if output is not None:
+        _write_arrays(output, dict(zip(names, results, strict=True)))
+    click.echo(columns([("result", "dtype", "shape", ""), *map(_row, names, results)]))
+    click.echo(timing if output is None else f"{timing}; wrote {output}")
+
+
+def read_arrays(file: str) -> Arrays:
+    """The arrays in a .npz file. Pickled objects are refused: a data file must not be able to run code."""
+    import numpy as np
+
+    name = ""
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise click.ClickException(f"{file}: holds one array without a name; save it with np.savez(file, x=x)")
+        found = {}
+        with loaded as arrays:
+            for name in arrays.files:
+                found[name] = arrays[name]
+                if not isinstance(found[name], np.ndarray):
+                    raise ValueError("it is no array")
+    except Exception as error:  # NumPy and `zipfile` raise whatever they like for damaged files
+        if isinstance(error, click.ClickException) or (isinstance(error, OSError) and error.filename):
+            raise
+        what = f" (array {name!r})" if name else ""
+        raise click.ClickException(f"{file}: not a readable .npz file{what}: {error}") from error
+    return found
+
+
+def match_arguments(program: Program, arrays: Arrays, file: str | None) -> list[Any]:
+    """The arrays in the order of the program's arguments.
+
+    Raises:
+        click.ClickException: some are missing, or some have a name that no argument has; all of them are named.
+    """
+    arguments = [a for place, a in enumerate(program.signature.arguments) if place not in program.bindings]
+    names = [argument.name for argument in arguments]
+    faults = [
+        f"no array for the argument {argument.name} ({argument.dtype}, {format_dims(argument.dims)})"
+        for argument in arguments
+        if argument.name not in arrays
+    ]
+    extra = [name for name in arrays if name not in names]
+    if extra:
+        takes = f"it takes {', '.join(names)}" if names else "it takes none"
+        faults.append(f"the program has no argument {', '.join(extra)} ({takes})")
+    if faults:
+        raise click.ClickException(f"{file or '--inputs is missing'}: {'; '.join(faults)}")
+    return [_as_dtype(arrays[argument.name], argument.dtype) for argument in arguments]
+
+
+def _execute(function: Function, arguments: Sequence[Any], device: str | None) -> tuple[list[Any], str]:
+    """Results as NumPy arrays, and what was measured.
+
+    The first call compiles and runs. A second one, which only runs, tells the two apart; a long run is not repeated
+    for that.
+    """
+    with progress(f"compiling and running on {device or 'the default device'}"):
+        results, first = _timed(function.program, function, arguments)
+        how = "loaded" if function.stats.loaded and not function.stats.compiles else "compiled"
+        if first > SECONDS_NOT_TO_REPEAT:
+            return results, f"{how} and ran in {format_seconds(first)}"
+        _, again = _timed(function.program, function, arguments)
+    return results, f"{how} in {format_seconds(max(first - again, 0.0))}, ran in {format_seconds(again)}"
+
+
+def _timed(program: Program, function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[list[Any], float]:
+    """The results of a call, on the host, and the seconds until they were there."""
+    import numpy as np
+
+    start = time.perf_counter()
+    try:
+        values = function(*arguments)
+        results = [np.asarray(value) for value in (values if isinstance(values, tuple) else (values,))]
+    except Exception as error:
+        # A check raises the exception that the graph's author chose, of any class, with the message of the check.
+        if any(error.args == (check.message,) for check in program.signature.checks):
+            raise click.ClickException(f"check failed: {type(error).__name__}: {error.args[0]}") from error
+        raise
+    return results, time.perf_counter() - start
+
+
+def _as_dtype(array: Any, dtype: Any) -> Any:
+    """NumPy's files forget the dtypes that NumPy does not have itself (bfloat16 comes back as |V2): name it again.
+
+    Files that `_write_arrays` wrote say which it was.
+    """
+    if array.dtype.kind != "V" or array.dtype.itemsize != dtype.itemsize:
+        return array
+    return array.view(dtype) if array.dtype.names in (None, (dtype.name,)) else array
+
+
+def _named(array: Any) -> Any:
+    """An array for NumPy's files: of a dtype that NumPy does not have itself, its bits in a field of that name."""
+    import numpy as np
+
+    if array.dtype.isbuiltin == 1:
+        return array
+    return array.view(np.dtype([(array.dtype.name, f"u{array.dtype.itemsize}")]))
+
+
+def _write_arrays(file: str, arrays: Arrays) -> None:
+    import numpy as np
+
+    with write_atomically(file) as stream:
+        np.savez(stream, **{name: _named(array) for name, array in arrays.items()})
+
+
+def _row(name: str, result: Any) -> tuple[str, str, str, str]:
+    """Name, dtype and shape of a result, and its value when it is a single number."""
+    return name, str(result.dtype), format_dims(result.shape), str(result[()]) if result.ndim == 0 else ""
+
+
+# ---- opt: passes over a module, for tests of passes and for looking at what they do ----
+
+SEPARATOR = "// -----"
+
+
+def _list_passes(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from ..codegen.passes import available
+
+    click.echo(columns(sorted(available().items())))
+    context.exit()
+
+
+@click.command()
+@click.argument("module", metavar="MODULE")
+@click.option(
+    "--pass",
+    "passes",
+    metavar="NAME",
+    multiple=True,
+    help="A pass to run, in the order given. Options go in braces: --pass 'specialize{n=128,m=3}'.",
+)
+@click.option(
+    "--explain",
+    "explained",
+    metavar="NAME[:TEXT]",
+    multiple=True,
+    help="Say on stderr what this pass or rewrite did to which op, and what it left alone and why; with a text, of the "
+    "ops alone whose line has it ('pad:%3', 'pad:line 7'). It is run last if --pass does not name it.",
+)
+@load_option
+@module_output_option
+@target_option
+@click.option(
+    "--without-derivatives",
+    "alone",
+    is_flag=True,
+    help="Leave out the pullback of a file that was saved with derivatives=1, which no pad or batch can follow.",
+)
+@dims_option
+@click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
+@click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
+@trusted_option
+def opt(
+    module: str,
+    passes: Sequence[str],
+    explained: Sequence[str],
+    output: str | None,
+    target: str | None,
+    alone: bool,
+    dims: Sequence[Dims],
+    split_input_file: bool,
+    trusted: bool,
+) -> None:
+    """Run passes over a module, and over its pullback if it has one; with --dims it is made for these sizes before.
+
+    MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
+    """
+    import hlograph
+
+    names = [name.partition(":")[0] for name in explained]
+    passes = [*passes, *(name for name in names if not _covered(name, passes))]
+    if output is not None and split_input_file and not output.endswith(".mlir"):
+        raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
+    if target is not None and output is not None and split_input_file:
+        raise click.UsageError("--target with -o writes one module; leave out --split-input-file")
+    source = read_module(module)
+    sections = list(_sections(source)) if split_input_file else [source]
+    programs: list[Program] = []
+    failures: list[Exception] = []
+    reports: list[Report] = []
+    with progress(f"running {', '.join(passes) or 'no passes'}"):
+        for section in sections:  # one that fails does not keep the others from being printed
+            try:
+                program = hlograph.Program.parse(section, filename=display_name(module), trusted=trusted, allow=["*"])
+                program = with_dims(program.without_pullback() if alone else program, dims)
+                programs.append(program.run_passes(passes, reports=reports if explained else None))
+            except hlograph.errors.HlographError as error:
+                failures.append(error)
+    if reports:
+        _explain(reports, explained)
+    if not failures:
+        programs = [for_target(program, target, output) for program in programs]
+    if not failures and output is not None and not split_input_file:
+        programs[0].save(output, target=target)
+        return
+    text = f"{SEPARATOR}\n".join(program.text.rstrip("\n") + "\n" for program in programs)
+    if output is None:
+        click.echo(text, nl=False)
+    elif not failures:
+        with write_atomically(output) as stream:
+            stream.write(text.encode())
+    if failures:
+        raise failures[0] if len(sections) == 1 else click.ClickException("\n".join(map(str, failures)))
+
+
+def _covered(name: str, passes: Sequence[str]) -> bool:
+    """Whether one of the passes is this one, or holds the rewrite of this name."""
+    from ..codegen.passes import find, parse_spec
+
+    run = [find(parse_spec(spec)[0]) for spec in passes]
+    return any(name == each.name or name in each.parts for each in run)
+
+
+def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
+    """The notes that were asked for, on stderr."""
+    for asked in explained:
+        name, _, text = asked.partition(":")
+        found = [note for report in reports for note in report.notes if name in (report.pass_name, note.rewrite)]
+        shown = [str(note) for note in found if text in str(note)]
+        for line in shown or [f"{name}: {f'nothing about {text!r}' if found else 'no op that it could apply to'}"]:
+            click.echo(line, err=True)
+
+
+def _sections(source: bytes) -> Iterator[bytes]:
+    """The parts of a text between separator lines, without those that hold nothing but comments.
+
+    Empty lines before a part make the parser's line numbers those of the file.
+    """
+    before = 0
+    for part in re.split(rf"^{SEPARATOR}[ \t\r]*$".encode(), source, flags=re.MULTILINE):
+        if re.search(rb"^\s*[^\s/]", part, re.MULTILINE):
+            yield b"\n" * before + part
+        before += part.count(b"\n")
 
 
 # ---- inspect ----

@@ -19,8 +19,18 @@ import click
 from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, progress
 from .console import page as html_page
-from .files import STDIN, Dims, dims_option, load_program, output_option, sizes_option, trusted_option
-from .graphs import emit_program, is_graph, load_option
+from .files import (
+    STDIN,
+    Dims,
+    dims_option,
+    emit_program,
+    is_graph,
+    load_option,
+    load_program,
+    output_option,
+    sizes_option,
+    trusted_option,
+)
 
 if TYPE_CHECKING:
     from .. import Program

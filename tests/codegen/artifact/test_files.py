@@ -121,7 +121,7 @@ def _with_constant(seed: int, count: int = 4 * LIMIT, additions: int = 0) -> Pro
 
 
 def _arrays(path: Path, program: Program) -> None:
-    from hlograph.tools.run import _write_arrays
+    from hlograph.tools.app import _write_arrays
 
     _write_arrays(str(path), {"x": program.interpret()[0]})
 
