@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -370,14 +369,10 @@ def element(kit: Kit, node: Any, x: Matrix, row: Any, column: Any) -> Any:
 @expands("GetItemList")
 def rows_of(kit: Kit, node: Any, x: Matrix, index: Any) -> Matrix:
     """`x[index]`: rows, each as often as it is named."""
-    by_row = kit.in_form(x, "csr")
-    return kit.in_form(_rows(kit, by_row, index), x.form)
-
-
-def _rows(kit: Kit, x: Matrix, index: Any) -> Matrix:
-    """Rows of a matrix in `csr`."""
-    row, source = _of_rows(kit, x, index, index.shape[0])
-    return kit.matrix("csr", x.values[source], (index.shape[0], x.shape[1]), row, x.minor[source])
+    by_row, count = kit.in_form(x, "csr"), index.shape[0]
+    row, source = _of_rows(kit, by_row, index, count)
+    found = kit.matrix("csr", by_row.values[source], (count, x.shape[1]), row, by_row.minor[source])
+    return kit.in_form(found, x.form)
 
 
 def _of_rows(kit: Kit, x: Matrix, index: Any, count: Any) -> tuple[Any, Any]:
@@ -391,24 +386,13 @@ def _of_rows(kit: Kit, x: Matrix, index: Any, count: Any) -> tuple[Any, Any]:
 @expands("GetItemListGrad")
 def rows_gradient(kit: Kit, node: Any, x: Matrix, index: Any, g: Matrix) -> Matrix:
     """A matrix with rows written to places; of several for one place the last."""
-    tensor, size = kit.tensor, x.shape[0]
+    places = kit.known(kit.arange(x.shape[0])[index])
+    never = kit.tensor.zeros((index.shape[0],), dtype="bool")
+    is_last = kit.known(kit.tensor.set_subtensor(never[Groups(kit, places).last(kit)], True))
     by_row = kit.in_form(g, "csr")
-    # Behind the rows stands one that is empty, for rows that nothing is written to.
-    starts = tensor.concatenate([by_row.starts, by_row.starts[-1:]])
-    extended = replace(by_row, shape=(by_row.shape[0] + 1, g.shape[1]), indices=by_row.minor, given_major=by_row.major)
-    extended.given_starts = starts
-    writer = kit.known(_last_writer(kit, size, index))
-    source = tensor.switch(tensor.lt(writer, 0), index.shape[0], writer)
-    found = kit.in_form(_rows(kit, extended, kit.known(source)), x.form)
-    return replace(found, shape=x.shape, values=kit.cast(found.values, x.dtype))
-
-
-def _last_writer(kit: Kit, size: Any, index: Any) -> Any:
-    """For each place which of an index's elements names it last, or -1."""
-    place = kit.known(kit.arange(size)[index])
-    writer = Groups(kit, place).last(kit)
-    none = kit.tensor.full((size,), np.int64(-1), dtype="int64")
-    return kit.tensor.set_subtensor(none[kit.bounded(place[writer], size)], writer)
+    kept = kit.kept(by_row, is_last[by_row.major])
+    found = kit.ordered("csr", kit.cast(kept.values, x.dtype), x.shape, places[kept.major], kept.minor)
+    return kit.in_form(found, x.form)
 
 
 @expands("GetItem2Lists")
