@@ -31,7 +31,7 @@ from ...ir.modules import refusals, replace_body
 from ...ir.values import location_text, main_function, module_name
 from ...signature import Argument, Result, Signature
 from ..report import Report
-from . import combining, control, elementwise, facts, indexed, moving, windows
+from . import combining, elementwise, facts, moving, windows
 from .live import Live, LiveBuilder, LiveSize, tell
 from .padder import RULES, Padder, Pending
 
@@ -210,6 +210,4 @@ def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[
     return results
 
 
-RULE_FILES = (combining, control, elementwise, indexed, moving, windows)
-
-__all__ = ["RULES", "pad", "prepare", "run", "walk"]
+__all__ = ["RULES", "combining", "elementwise", "moving", "pad", "prepare", "run", "walk", "windows"]
