@@ -20,9 +20,9 @@ from ..analysis.platforms import LIBRARIES, listed
 from ..builder.linalg import WITHOUT_FORM
 from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
-from ..ir.functions import adopt_text, replace_by_call
+from ..ir.functions import IMPLEMENTS, adopt_text, replace_by_call
 from ..ir.jax_compat import enable_x64, geqp3, geqrf_primitive
-from ..ir.values import flag_of, main_function, numpy_dtype, walk
+from ..ir.values import flag_of, main_function, numpy_dtype, symbol_of, walk
 from ..signature import platforms_of, set_platforms
 from .report import Report
 
@@ -37,7 +37,8 @@ OPS = frozenset({"stablehlo.cholesky", "stablehlo.triangular_solve", "func.call"
 def run(module: ir.Module, _report: Report, *, platform: Literal["cpu", "cuda", "gpu", "rocm", "tpu"] = "cpu") -> None:
     """The pass; `platform` is JAX's name of the platform, "gpu" is "cuda"."""
     name = "cuda" if platform == "gpu" else platform
-    implemented = _implementations(module)
+    marked = [view.operation for view in module.body.operations if IMPLEMENTS in view.operation.attributes]
+    implemented = {symbol_of(function): ir.StringAttr(function.attributes[IMPLEMENTS]).value for function in marked}
     kinds = [(op, _kind(op, implemented)) for op in walk(module)]
     found = [(op, kind) for op, kind in kinds if kind is not None and _has_library(kind, op, name)]
     if found:
@@ -68,18 +69,9 @@ def _leave_others(function: ir.Operation, platform: str) -> None:
         set_platforms(function, [platform])
 
 
-def _implementations(module: ir.Module) -> dict[str, str]:
-    """Symbol -> what the function implements, from its `hlograph.implements` attribute."""
-    marked = {}
-    for operation in module.body.operations:
-        attributes = operation.operation.attributes
-        if "hlograph.implements" in attributes:
-            marked[ir.StringAttr(attributes["sym_name"]).value] = ir.StringAttr(attributes["hlograph.implements"]).value
-    return marked
-
-
 def _kind(operation: ir.Operation, implemented: Mapping[str, str]) -> str | None:
-    if operation.name in ("stablehlo.cholesky", "stablehlo.triangular_solve"):
+    """What an operation is, or what the function that it calls implements."""
+    if operation.name.partition(".")[2] in _OPS_OF_STABLEHLO:
         return operation.name.partition(".")[2]
     if operation.name == "func.call":
         return implemented.get(ir.FlatSymbolRefAttr(operation.attributes["callee"]).value)

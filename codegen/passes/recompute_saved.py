@@ -32,11 +32,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 
 from ..analysis.costs import FOREVER, Value, cheapest, cost, load, store
-from ..analysis.loops import Affine, Loop, Stack, slices_of
+from ..analysis.loops import Affine, Loop, Stack, Write, slices_of
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline, stablehlo
 from ..ir.kinds import STABLEHLO
@@ -47,6 +49,7 @@ from ..ir.values import (
     loops_by_depth,
     numpy_dtype,
     owner,
+    reached,
     shape_of,
     static_bytes,
     static_shape,
@@ -62,12 +65,7 @@ _DEEPEST = 64  # ops between what is needed and what it is computed from
 TRIGGERS = frozenset({"stablehlo.while"})
 
 
-def run(
-    module: ir.Module,
-    report: Report,
-    *,
-    reassociate: bool = True,
-) -> None:
+def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
     """Computes again in later loops what is not worth saving.
 
     Args:
@@ -107,19 +105,19 @@ def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, ir.Operation]:
     earlier = {
         before: after
         for before, after in _carried(pair).items()
-        if after in stacks and stacks[after].carry in pair.shared
+        if after in stacks and stacks[after][0].carry in pair.shared
     }
     values = _values(pair, stacks, earlier)
     choice = cheapest(values, list(dict.fromkeys(unit_root(saved.value) for saved in pair.saved)))
     require(choice.price < FOREVER, "what it saves cannot be computed again")
-    left = {value for value in choice.kept if value not in stacks or stacks[value].carry not in pair.shared}
+    left = {value for value in choice.kept if value not in stacks or stacks[value][0].carry not in pair.shared}
     twice = {before: after for before, after in _carried(pair).items() if {before, after} <= left and before != after}
     chosen = [value for value in values if value in choice.kept and value not in twice]
     kept = {value: stacks[value] for value in chosen if value in stacks}
     fresh = [value for value in chosen if value not in stacks]
     before = {saved.stack.carry for saved in pair.saved} - pair.shared
     require(before, "all that it saves is also used in another way than row by row in one later loop")
-    stay = {stored.carry for stored in kept.values()}
+    stay = {stack.carry for stack, _ in kept.values()}
     gone = sum(static_bytes(pair.forward.op.results[carry].type) or 0 for carry in before - stay)
     steps = pair.forward.most
     come = sum(steps * (static_bytes(value.type) or 0) for value in fresh)
@@ -136,7 +134,7 @@ def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, ir.Operation]:
 
 
 def _values(
-    pair: Pair, stacks: Mapping[ir.Value, Stored], earlier: Mapping[ir.Value, ir.Value]
+    pair: Pair, stacks: Mapping[ir.Value, Place], earlier: Mapping[ir.Value, ir.Value]
 ) -> dict[ir.Value, Value[ir.Value]]:
     """The values of the body that the needed ones are computed from, with prices."""
     found: dict[ir.Value, Value[ir.Value]] = {}
@@ -152,7 +150,7 @@ def _values(
         if size is None:
             keep = FOREVER
         elif value in stacks:
-            keep = _stack(pair, size, load if stacks[value].carry in pair.shared else store)
+            keep = _stack(pair, size, load if stacks[value][0].carry in pair.shared else store)
         else:
             keep = _stack(pair, size, store) * 102 // 100  # where it does not matter, there is no new stack
         found[value] = Value(sources, again, keep)
@@ -237,17 +235,8 @@ class Saved:
     value: ir.Value
 
 
-@dataclass(frozen=True)
-class Stored:
-    """Where a value of the first loop's body is stacked.
-
-    Attributes:
-        carry: the stack's carry.
-        written: what is written to it: the value, but for axes of size 1.
-    """
-
-    carry: int
-    written: ir.Value
+# Where a value of the first loop's body is stacked, but for axes of size 1.
+Place: TypeAlias = "tuple[Stack, Write]"
 
 
 @dataclass(frozen=True)
@@ -273,25 +262,19 @@ class Pair:
     shared: set[int]
     reduced: set[int]
 
-    def stacks_by_value(self) -> dict[ir.Value, Stored]:
+    def stacks_by_value(self) -> dict[ir.Value, Place]:
         """Where values of the body are stacked, by their `unit_root`.
 
         Of several stacks of one value it is one that stays, if there is one.
         """
-        found: dict[ir.Value, Stored] = {}
+        found: dict[ir.Value, Place] = {}
         read = {saved.stack.carry for saved in self.saved} | self.shared
         for carry, stack in sorted(self.stacks.items(), key=lambda item: item[0] in self.reduced):
             for write in stack.writes:
                 root = unit_root(write.value)
                 if carry in read and (root not in found or carry in self.shared):
-                    found[root] = Stored(carry, write.value)
+                    found[root] = (stack, write)
         return found
-
-    def row(self, stored: Stored) -> Affine:
-        """Where a value's slice of a stack starts, as a function of the step of `forward`."""
-        stack = self.stacks[stored.carry]
-        offset = next(write.offset for write in stack.writes if write.value == stored.written)
-        return Affine(stack.width * stack.place.slope, stack.width * stack.place.start + offset)
 
 
 def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
@@ -343,19 +326,16 @@ def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
 
 def _only_reduced(op: ir.Operation, axis: int, block: ir.Block) -> bool:
     """Whether an op on a stack is elementwise work that ends in reductions over the steps' axis, or is such a one."""
-    pending, seen = [op], set[ir.Value]()
-    while pending:
-        op = pending.pop()
-        if op.block != block or len(op.results) != 1 or len(seen) > _FARTHEST:
-            return False
-        if op.name == "stablehlo.reduce" and axis in integers(op, "dimensions"):
-            continue
-        if op.name not in STABLEHLO:
-            return False
-        if op.results[0] not in seen:
-            seen.add(op.results[0])
-            pending += users(op.results[0])
-    return True
+
+    def following(op: ir.Operation) -> list[ir.Operation]:
+        return users(op.results[0]) if op.name in STABLEHLO else []
+
+    def fits(op: ir.Operation) -> bool:
+        ends = op.name == "stablehlo.reduce" and axis in integers(op, "dimensions")
+        return op.block == block and len(op.results) == 1 and (ends or op.name in STABLEHLO)
+
+    work = list(islice(reached([op], following), _FARTHEST + 1))
+    return len(work) <= _FARTHEST and all(map(fits, work))
 
 
 def _match(forward: Loop, stack: Stack, reader: Loop, op: ir.Operation) -> tuple[Affine, ir.Value]:
@@ -405,7 +385,7 @@ def _axes(op: ir.Operation) -> tuple[int, ...]:
 def _emit(
     pair: Pair,
     again: Set[ir.Value],
-    kept: Mapping[ir.Value, Stored],
+    kept: Mapping[ir.Value, Place],
     added: Sequence[ir.Value],
     earlier: Mapping[ir.Value, ir.Value],
 ) -> tuple[ir.Operation, ir.Operation]:
@@ -432,12 +412,11 @@ def _emit(
         """A value of the first loop's body so many steps before."""
         if value in new:
             return ops.row(new[value], number(Affine(1, -behind)))
-        stored = kept[value]
-        row = pair.row(stored)
-        axis, sizes = pair.stacks[stored.carry].axis, static_shape(stored.written)
-        start = number(Affine(row.slope, row.start - behind * row.slope))
-        starts = [start if place == axis else ops.scalar(0, start) for place in range(len(sizes))]
-        return ops.as_type(ops.dynamic_slice(forward.results[stored.carry], starts, sizes), value.type)
+        stack, write = kept[value]
+        rate, sizes = stack.width * stack.place.slope, static_shape(write.value)
+        start = number(Affine(rate, stack.width * stack.place.start + write.offset - behind * rate))
+        starts = [start if axis == stack.axis else ops.scalar(0, start) for axis in range(len(sizes))]
+        return ops.as_type(ops.dynamic_slice(forward.results[stack.carry], starts, sizes), value.type)
 
     with ir.InsertionPoint.at_block_begin(pair.reader.body), pair.reader.op.location:
         known = {value: read(value) for value in (*kept, *added)}

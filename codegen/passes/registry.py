@@ -13,36 +13,12 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any, Literal, TypeAlias
 
 from ..errors import PassError
-from ..ir.bindings import ir, run_pipeline
 from ..ir.driver import check_op
-from .report import Report
 from .rewriting import LEGALIZE_CHLO, REWRITES, Pass, Rewrite, RewriteFunction, together
 from .rewriting import rewrite as register_rewrite
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Pipeline(Pass):
-    """Passes of MLIR, as its pass manager reads them."""
-
-    pipeline: str
-
-    @property
-    def source(self) -> Any:
-        """Runs them."""
-
-        def pipeline(module: ir.Module, _report: Report) -> None:
-            run_pipeline(module, self.pipeline, name=self.name)
-
-        return SimpleNamespace(run=pipeline)
-
-
-def _mlir(name: str, line: str, pipeline: str = "") -> Pass:
-    return _Pipeline(name, line, pipeline=pipeline or name)
-
 
 _ALL = (
     Pass("specialize", "fix roots to sizes, specialize{n=128,m=3}, and refine all types"),
@@ -76,16 +52,24 @@ _ALL = (
     Pass("cpu_nan", "maxima and minima of many floats keep NaN whatever XLA:CPU makes of them", bug=True),
     Pass("cpu_regions", "what XLA:CPU can compile as one kernel becomes one"),
     Pass("cpu_blas", "products, Cholesky factors and triangular solves by BLAS, for calls without PJRT"),
-    _mlir("canonicalize", "MLIR: fold, simplify, remove dead code"),
-    _mlir("cse", "MLIR: common subexpression elimination"),
-    _mlir("sccp", "MLIR: sparse conditional constant propagation"),
-    _mlir("symbol-dce", "MLIR: drop private functions without a use"),
-    _mlir("chlo-legalize-to-stablehlo", "StableHLO: write CHLO ops (erf, lgamma, ...) as StableHLO ops", LEGALIZE_CHLO),
-    _mlir("stablehlo-refine-shapes", "StableHLO: propagate sizes from the arguments"),
-    _mlir(
+    Pass("canonicalize", "MLIR: fold, simplify, remove dead code", pipeline="canonicalize"),
+    Pass("cse", "MLIR: common subexpression elimination", pipeline="cse"),
+    Pass("sccp", "MLIR: sparse conditional constant propagation", pipeline="sccp"),
+    Pass("symbol-dce", "MLIR: drop private functions without a use", pipeline="symbol-dce"),
+    Pass(
+        "chlo-legalize-to-stablehlo",
+        "StableHLO: write CHLO ops (erf, lgamma, ...) as StableHLO ops",
+        pipeline=LEGALIZE_CHLO,
+    ),
+    Pass(
+        "stablehlo-refine-shapes",
+        "StableHLO: propagate sizes from the arguments",
+        pipeline="stablehlo-refine-shapes",
+    ),
+    Pass(
         "stablehlo-canonicalize-dynamism",
         "StableHLO: dynamic ops with constant sizes become static ones",
-        "func.func(stablehlo-canonicalize-dynamism)",
+        pipeline="func.func(stablehlo-canonicalize-dynamism)",
     ),
 )
 PASSES: Mapping[str, Pass] = {each.name: each for each in _ALL}

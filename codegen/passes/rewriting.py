@@ -32,7 +32,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, get_args, get_origin
 
 from ..errors import PassError
-from ..ir.bindings import ir
+from ..ir.bindings import ir, run_pipeline
 from ..ir.driver import Endless, apply_rewrites
 from ..ir.modules import clone_module, replace_body, verify
 from ..ir.refused import Refused
@@ -53,6 +53,7 @@ class Pass:
         default: whether `optimize="default"` runs it behind its own passes.
         other_function: whether what it makes takes and returns something else, of which a pullback is not the pullback.
         bug: whether it is a line of the table of `xla_bugs.py`.
+        pipeline: of passes of MLIR, as its pass manager reads them.
     """
 
     name: str
@@ -62,10 +63,13 @@ class Pass:
     default: bool = False
     other_function: bool = False
     bug: bool = False
+    pipeline: str = ""
 
     @property
     def source(self) -> Any:
         """What has the function `run`, and perhaps `TRIGGERS` and `PARTS`: the pass's file, imported when needed."""
+        if self.pipeline:
+            return SimpleNamespace(run=lambda module, _report: run_pipeline(module, self.pipeline, name=self.name))
         if self.bug:
             return next(bug for bug in import_module(".xla_bugs", __package__).BUGS if bug.name == self.name)
         return import_module(f".{self.name}", __package__)

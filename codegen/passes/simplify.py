@@ -52,16 +52,16 @@ from .pad_sums import Box, joined_pads
 from .report import Report
 from .rewriting import REWRITES, apply, keeps_bits, rewrite
 
-# name -> ops without one of which the rewrite finds nothing: where it begins at an op that is in every module, what
-# makes its pattern special.
-_NEEDS: Mapping[str, frozenset[str]] = {
-    "gather_to_slice": frozenset({"stablehlo.gather"}),
-    "known_select": frozenset({"stablehlo.gather"}),
-    "scatter_to_pad": frozenset({"stablehlo.scatter"}),
-    "abs_of_negate": frozenset({"stablehlo.abs"}),
-    "power_to_multiply": frozenset({"stablehlo.power"}),
-    "reduce_of_broadcast": frozenset({"stablehlo.reduce"}),
-    "transpose_into_dot": frozenset({"stablehlo.transpose"}),
+# name -> the op without which the rewrite finds nothing: where it begins at an op that is in every module, what makes
+# its pattern special.
+_NEEDS: Mapping[str, str] = {
+    "gather_to_slice": "stablehlo.gather",
+    "known_select": "stablehlo.gather",
+    "scatter_to_pad": "stablehlo.scatter",
+    "abs_of_negate": "stablehlo.abs",
+    "power_to_multiply": "stablehlo.power",
+    "reduce_of_broadcast": "stablehlo.reduce",
+    "transpose_into_dot": "stablehlo.transpose",
 }
 # This comes after the others, because a scatter that becomes a pad may be a term of a sum; it needs two terms.
 _SUMS = ("sum_of_pads",)
@@ -69,13 +69,13 @@ _TERMS = ("stablehlo.pad", "stablehlo.dynamic_update_slice", "stablehlo.scatter"
 
 PARTS = (*_NEEDS, *_SUMS)
 
-TRIGGERS: frozenset[str] = frozenset(_TERMS).union(*_NEEDS.values())
+TRIGGERS = frozenset((*_TERMS, *_NEEDS.values()))
 
 
 def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
     """The pass: all rewrites of this package; without `reassociate` those that keep every bit."""
     found = Counter(op.name for op in walk(module))
-    single = [name for name, needs in _NEEDS.items() if any(op in found for op in needs)]
+    single = [name for name, op in _NEEDS.items() if op in found]
     sums = _SUMS if sum(found[name] for name in _TERMS) > 1 and found["stablehlo.add"] else ()
     for names in (single, sums):
         if names:
@@ -315,10 +315,13 @@ def reduce_of_broadcast(op: ir.Operation) -> ir.Value | None:
     require(copies, f"axis {copied[0]} is empty, so that the result is the initial value")
     rest = [source[place] for place in reduced if place in source]
     if name == "stablehlo.add":
-        exact = dtype_of(x).kind in "iu"
+        exact = dtype_of(x).kind in "iu"  # modulo its range
         require(exact or not keeps_bits(), "a sum of floats, which is rounded otherwise as a multiply")
         require(zero_splat(init) is not None, "the sum's initial value is not 0")
-        _check_count(copies, x)
+        require(dtype_of(x).kind != "b", "truth values, which an add only combines")
+        with np.errstate(all="ignore"):
+            number = complex(np.asarray(copies).astype(dtype_of(x)))
+        require(exact or number == copies, f"{copies} copies: not a number of {dtype_of(x)}")
     made = reduce(name, x, init, rest) if rest else x
     if name == "stablehlo.add":
         made = stablehlo.multiply(made, full_like(made, copies))
@@ -330,16 +333,6 @@ def reduce_of_broadcast(op: ir.Operation) -> ir.Value | None:
     dims = [kept.index(to[axis]) for axis in left if to[axis] in kept]
     made = reshape(made, [sizes[axis] for axis in left if to[axis] in kept])
     return broadcast_in_dim(made, static_shape(op.results[0]), dims)
-
-
-def _check_count(copies: int, x: ir.Value) -> None:
-    dtype = dtype_of(x)
-    require(dtype.kind != "b", "truth values, which an add only combines")
-    if dtype.kind in "iu":
-        return  # modulo its range, as the sum is
-    with np.errstate(all="ignore"):
-        same = complex(np.asarray(copies).astype(dtype)) == copies
-    require(same, f"{copies} copies: not a number of {dtype}")
 
 
 @rewrite("stablehlo.abs", exact=True)

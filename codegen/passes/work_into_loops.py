@@ -29,15 +29,12 @@ from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO
 from ..ir.refused import Refused, require
 from ..ir.rows import Rows, separable
-from ..ir.values import elements_of, loops_by_depth, owner, returned_by, static_bytes, static_shape, users
-from ..ir.while_ops import drop_dead_carries
+from ..ir.values import elements_of, loops_by_depth, owner, static_bytes, static_shape, users
+from ..ir.while_ops import argument_number, drop_dead_carries, invariants
 from .report import Report
 
 _MOST = 64  # ops that are moved for one array
-_THERE_ANYWAY = (
-    "stablehlo.constant",
-    "stablehlo.while",
-)  # in memory while the loop runs, whatever becomes of the array
+_THERE_ANYWAY = ("stablehlo.constant", "stablehlo.while")  # in memory whatever becomes of the array
 
 # Without a loop there is nothing to do.
 TRIGGERS = frozenset({"stablehlo.while"})
@@ -79,19 +76,15 @@ def run(module: ir.Module, report: Report) -> None:
 
 def _sources(loop: ir.Operation) -> list[ir.Value]:
     """The values from outside that a loop's body takes slices of."""
-    body = loop.regions[1].blocks[0]
-    returned = returned_by(body)
+    body, same = loop.regions[1].blocks[0], invariants(loop)
     found: dict[ir.Value, None] = {}
-    for operation in body.operations:
-        op = operation.operation
+    for op in (view.operation for view in body.operations):
         if op.name == "stablehlo.dynamic_slice":
-            value = op.operands[0]
-            if isinstance(value.owner, ir.Block):
-                place = ir.BlockArgument(value).arg_number
-                if value.owner == body and returned[place] == value:
-                    found[loop.operands[place]] = None
-            elif value.owner.operation.block != body:
-                found[value] = None
+            carry, source = argument_number(body, op.operands[0]), owner(op.operands[0])
+            if carry in same:
+                found[loop.operands[carry]] = None
+            elif source is not None and source.block != body:
+                found[op.operands[0]] = None
     return list(found)
 
 

@@ -195,9 +195,7 @@ DIVIDED = 32  # elements of an axis, from which XLA:CPU divides its reduction
 
 def _begins_twice(op: ir.Operation) -> bool:
     """Whether the initial value is no identity, and XLA:CPU would not take it in once."""
-    if len(op.results) != 1:
-        return False
-    if not elements_of(op.operands[0].type):
+    if len(op.results) != 1 or not elements_of(op.operands[0].type):
         return False
     sizes = [static_shape(op.operands[0])[axis] for axis in integers(op, "dimensions")]
     name = monoid_of(op.regions[0].blocks[0])

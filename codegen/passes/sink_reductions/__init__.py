@@ -254,7 +254,7 @@ def explore(loop: Loop, stacks: dict[ir.Value, Stack], dead: set[ir.Operation], 
                 region.whole.setdefault(value, f"{op.name} uses it inside")
     gone = {op for reduction in region.reductions for op in (reduction.op, *reduction.passed)}
     for value, difference in region.differences.items():
-        if any(user not in gone and user not in dead for user in (difference.op, *users(value))):
+        if any(user not in gone and user not in dead for user in (difference.through[-1], *users(value))):
             region.whole.setdefault(difference.value, _COMPARED)
     return region
 

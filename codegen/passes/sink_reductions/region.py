@@ -37,14 +37,12 @@ class Difference:
     Attributes:
         value: lifted.
         base: the other operand, before it was broadcast: it depends on the loop.
-        op: the op that makes the difference, or what was made of it.
         kind: "difference", "square" or "exponential".
         through: the ops from `value` to here.
     """
 
     value: ir.Value
     base: ir.Value
-    op: ir.Operation
     kind: str
     through: tuple[ir.Operation, ...]
 
@@ -402,27 +400,19 @@ def is_difference(op: ir.Operation, region: Region, depends: Container[ir.Value]
         value, base = op.operands
         if value not in lifted or base in lifted or base not in depends or dtype_of(value).kind != "f":
             return False
-        found = Difference(value, unspread(base), op, "difference", (op,))
-    elif (op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1] and op.operands[0] in differences) or (
-        op.name == "chlo.square" and op.operands[0] in differences
-    ):
-        found = _further(differences[op.operands[0]], op, "square")
-    elif op.name == "stablehlo.exponential" and op.operands[0] in differences:
-        found = _further(differences[op.operands[0]], op, "exponential")
-    elif op.name == "stablehlo.select" and op.operands[1] in differences:
-        found = differences[op.operands[1]]
-        if masked(op, {op.operands[1]: lifted[found.value]}, region.loop) is None:
-            return False
-        found = replace(found, op=op, through=(*found.through, op))
-    else:
+        differences[op.results[0]] = Difference(value, unspread(base), "difference", (op,))
+        return True
+    selects = op.name == "stablehlo.select"
+    before = differences.get(op.operands[int(selects)])
+    twice = op.name == "stablehlo.multiply" and op.operands[0] == op.operands[1]
+    kind = "square" if twice else {"chlo.square": "square", "stablehlo.exponential": "exponential"}.get(op.name, "")
+    if before is None or not (selects or kind):
         return False
-    differences[op.results[0]] = found
+    if selects and masked(op, {op.operands[1]: lifted[before.value]}, region.loop) is None:
+        return False
+    kind = before.kind if selects else kind if before.kind == "difference" else "other"
+    differences[op.results[0]] = replace(before, kind=kind, through=(*before.through, op))
     return True
-
-
-def _further(difference: Difference, op: ir.Operation, kind: str) -> Difference:
-    kind = kind if difference.kind == "difference" else "other"
-    return Difference(difference.value, difference.base, op, kind, (*difference.through, op))
 
 
 def _summed(op: ir.Operation, kind: str, region: Region) -> Difference | None:
