@@ -28,7 +28,7 @@ PROMISED = {
     "ancestors": "(op)",
     "attributes_of": "(source)",
     "available": "()",
-    "call_function": "(wanted, operands, body)",
+    "call_function": "(wanted, operands, body, **attributes)",
     "clone": "(op, operands=None, shape=None, dtype=None, **attributes)",
     "clone_block": "(block, values)",
     "constant": "(value)",
