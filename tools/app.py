@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..codegen.artifact.files import write_atomically
 from .console import columns, count, format_dims, format_seconds, progress
 from .explain import explain
 from .files import (
@@ -281,6 +280,8 @@ def _named(array: Any) -> Any:
 def _write_arrays(file: str, arrays: Arrays) -> None:
     import numpy as np
 
+    from ..codegen.artifact.files import write_atomically
+
     with write_atomically(file) as stream:
         np.savez(stream, **{name: _named(array) for name, array in arrays.items()})
 
@@ -350,6 +351,8 @@ def opt(
     MODULE is a .mlir or .mlirbc file, or - for stdin. Without --pass it is read, checked and printed again.
     """
     import hlograph
+
+    from ..codegen.artifact.files import write_atomically
 
     names = [name.partition(":")[0] for name in explained]
     passes = [*passes, *(name for name in names if not _covered(name, passes))]

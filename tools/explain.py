@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..codegen.artifact.files import write_atomically
 from .console import columns, format_dims, progress
 from .console import page as html_page
 from .files import (
@@ -90,6 +89,8 @@ def explain(
 
     FILE is a module (.mlir, .mlirbc, or - for stdin) or a graph in a Python file (FILE.py:NAME).
     """
+    from ..codegen.artifact.files import write_atomically
+
     if is_graph(file):
         program = emit_program(file, dims=dims)
     else:

@@ -387,10 +387,10 @@ def _of_rows(kit: Kit, x: Matrix, index: Any, count: Any) -> tuple[Any, Any]:
 def rows_gradient(kit: Kit, node: Any, x: Matrix, index: Any, g: Matrix) -> Matrix:
     """A matrix with rows written to places; of several for one place the last."""
     places = kit.known(kit.arange(x.shape[0])[index])
-    never = kit.tensor.zeros((index.shape[0],), dtype="bool")
-    is_last = kit.known(kit.tensor.set_subtensor(never[Groups(kit, places).last(kit)], True))
+    never = kit.tensor.zeros((index.shape[0],), dtype="int64")
+    is_last = kit.known(kit.tensor.set_subtensor(never[Groups(kit, places).last(kit)], 1))
     by_row = kit.in_form(g, "csr")
-    kept = kit.kept(by_row, is_last[by_row.major])
+    kept = kit.kept(by_row, kit.tensor.eq(is_last[by_row.major], 1))
     found = kit.ordered("csr", kit.cast(kept.values, x.dtype), x.shape, places[kept.major], kept.minor)
     return kit.in_form(found, x.form)
 
