@@ -19,14 +19,13 @@ from functools import reduce as fold
 from typing import Any, NoReturn, TypeVar, cast
 
 from . import dims_equality, dims_functions, dims_terms
-from .dims_functions import bounds, extremum
+from .dims_functions import bounds as bounds
+from .dims_functions import extremum
 from .dims_terms import (
     INTEGERS,
     LARGEST_TREE,
     Atom,
-    Dim,
     Monomial,
-    SymbolicDim,
     add_terms,
     as_dim,
     atom,
@@ -36,28 +35,8 @@ from .dims_terms import (
     stages,
     terms_of,
 )
-
-__all__ = [
-    "ARITHMETIC",
-    "COMPARE",
-    "LOGICAL",
-    "NAME",
-    "RESERVED",
-    "Dim",
-    "DimSyntaxError",
-    "SymbolicDim",
-    "bounds",
-    "evaluate",
-    "maximum",
-    "minimum",
-    "operands",
-    "parse",
-    "rebuild",
-    "roots",
-    "substitute",
-    "symbol",
-    "truth",
-]
+from .dims_terms import Dim as Dim
+from .dims_terms import SymbolicDim as SymbolicDim
 
 T = TypeVar("T")
 

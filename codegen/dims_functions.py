@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from math import gcd
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar, cast
 
 from .dims_terms import (
@@ -450,16 +451,13 @@ def _split(a: Dim, b: Dim) -> tuple[Dim, Dim]:
             rest = add_terms(terms_of(rest), [(monomial, -c)])
         else:
             q[missing] = c // k
-            rest = add_terms(terms_of(rest), [(_times(missing, m), -c // k * t) for m, t in b.terms])
+            product = [(tuple(sorted(missing + m, key=attrgetter("key"))), -c // k * t) for m, t in b.terms]
+            rest = add_terms(terms_of(rest), product)
     else:
         return 0, a
     return (
         (collect(q), collect(r)) if len(r) < len(terms_of(a)) else (0, a)
     )  # n//(n + 1) shall not become 1 + -1//(n + 1)
-
-
-def _times(a: Monomial, b: Monomial) -> Monomial:
-    return tuple(sorted(a + b, key=lambda atom: atom.key))
 
 
 @structural

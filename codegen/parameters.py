@@ -157,7 +157,7 @@ def take_out(
         for operation in list(_large_constants(main_function(module), limit)):
             array = large_value(operation)
             if array is not None and fits(array.dtype):
-                key = _key(array)
+                key = f"{array.dtype} {array.shape} {digest_of(array)}"
                 if key not in table:
                     table[key] = (fresh(_name(operation, len(table)), taken), array)
                 constants.append((operation, key))
@@ -224,10 +224,6 @@ def _reorder(function: ir.Operation, order: Sequence[int]) -> None:
         for place in reversed(range(len(old))):
             block.erase_argument(place)
         _retype(function)
-
-
-def _key(array: Array) -> str:
-    return f"{array.dtype} {array.shape} {digest_of(array)}"
 
 
 def _name(operation: ir.Operation, number: int) -> str:

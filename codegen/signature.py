@@ -175,11 +175,6 @@ class Signature:
         return not self.roots and not self.has_data_sizes and all(type(d) is int for x in items for d in x.dims)
 
     @property
-    def value_arguments(self) -> frozenset[int]:
-        """Indices of the arguments whose values decide a size."""
-        return frozenset(root.argument for root in self.value_roots)
-
-    @property
     def value_roots(self) -> tuple[Root, ...]:
         """The sizes that are an argument's value."""
         return tuple(root for root in self.roots if root.axis is None)

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ArtifactError, ArtifactNotFoundError
-from ..ir.bindings import ir
 from ..ir.modules import MAGIC
 
 _NEW = 0o666  # less the process's umask, which the system takes off
@@ -53,7 +52,8 @@ def open_regular(path: str | os.PathLike[str], *, pipes: bool = False) -> Iterat
                 yield stream
             return
         _check_regular(path, mode)  # to open a pipe, even for a moment, takes its writer's reader away
-        with open(path, "rb", opener=_without_waiting) as stream:
+        # Without waiting for the other end of what has become a pipe.
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as stream:
             _check_regular(path, os.fstat(stream.fileno()).st_mode)
             yield stream
     except FileNotFoundError:
@@ -65,11 +65,6 @@ def open_regular(path: str | os.PathLike[str], *, pipes: bool = False) -> Iterat
 def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # to open a folder says what it is
         raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Opens a file without waiting for the other end of what is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 @contextmanager
@@ -107,7 +102,7 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 FORMAT = 1
-_DIGEST, _FORMAT = "hlograph.digest", "hlograph.format"
+MARKS = _DIGEST, _FORMAT = "hlograph.digest", "hlograph.format"
 _ZEROS = b"0" * 64
 _MARK = re.compile(rb"hlograph ([\w.+-]{1,64}) format ([1-9]\d{0,8}) sha256 ([0-9a-f]{64})")
 
@@ -133,13 +128,6 @@ def marks() -> dict[str, str]:
     except PackageNotFoundError:  # the folder was put on the path by hand
         release = "unknown"
     return {_DIGEST: f"hlograph {release} format {FORMAT} sha256 {_ZEROS.decode()}", _FORMAT: str(FORMAT)}
-
-
-def unmark(module: ir.Module) -> None:
-    """Takes the attributes off a module that was read: they are the file's."""
-    for name in (_DIGEST, _FORMAT):
-        if name in module.operation.attributes:
-            del module.operation.attributes[name]
 
 
 def seal(data: bytes) -> bytes:

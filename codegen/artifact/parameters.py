@@ -344,14 +344,7 @@ def self_contained(program: Program) -> Program:
         made = Program(inner, filename=pullback.program.filename)
         pullback = Pullback(made, pullback.arguments, pullback.results)
     bindings = {i: x for i, x in program.bindings.items() if i not in arrays}
-    return Program(
-        module,
-        filename=program.filename,
-        bindings=bindings,
-        pullback=pullback,
-        host_calls=program.host_calls,
-        check=program.check,
-    )
+    return program._with(module, bindings=bindings, pullback=pullback, source=None)
 
 
 def split(program: Program, name: str, limit: int) -> tuple[Program, Contents]:

@@ -300,7 +300,9 @@ def _read(data: bytes, filename: str, trusted: bool, allow: Collection[str]) -> 
 
 def _program(module: ir.Module, filename: str, allow: Collection[str], *, trusted: bool) -> Program:
     try:
-        files.unmark(module)
+        for name in files.MARKS:  # they are the file's
+            if name in module.operation.attributes:
+                del module.operation.attributes[name]
         checks.check_words(module, filename)
         pullback = _detached(
             module,

@@ -9,7 +9,6 @@ private functions of the module; nothing of the user's graph is traced.
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,8 +32,8 @@ from ..ir.values import free_symbol
 from .core import Builder, Check, SizeSource, Tensor
 from .elementwise import and_, compare, convert, negate, not_, select, unify
 from .indexing import data_size, with_row
-from .places import INT32, Attributes, Dims, DType
-from .shape import full, pad, reshape, slice_axis, with_dims
+from .places import INT32, Dims, DType
+from .shape import custom_call, full, pad, reshape, slice_axis, with_dims
 
 
 def while_loop(
@@ -355,41 +354,6 @@ def call(
     sizes = {str(own): dim for dim, own in inner.items()}
     result_types = [(tuple(dimension.substitute(d, sizes) for d in dims), dtype) for dims, dtype in inner_types]
     return builder.create("func.call", operands, result_types, (("callee", f"@{symbol}"),))[1]
-
-
-def custom_call(
-    target: str,
-    operands: Sequence[Tensor],
-    results: Sequence[tuple[Dims, DType]],
-    *,
-    backend_config: Mapping[str, str] | None = None,
-    has_side_effect: bool = False,
-) -> list[Tensor]:
-    """`stablehlo.custom_call` of a typed FFI target.
-
-    Args:
-        target: name of the registered target.
-        operands: arguments, row-major.
-        results: (dims, dtype) of each result.
-        backend_config: FFI attributes as (name, MLIR text).
-        has_side_effect: keeps the call although nothing uses its results.
-    """
-    builder = operands[0].builder
-    config = ", ".join(f"{k} = {v}" for k, v in (backend_config or {}).items())
-    attributes: Attributes = (
-        ("call_target_name", json.dumps(target)),
-        ("api_version", "4 : i32"),
-        ("backend_config", f"{{{config}}}"),
-        ("has_side_effect", "true" if has_side_effect else "false"),
-    )
-    shape_operands: list[Tensor] = []
-    if any(type(dim) is not int for dims, _ in results for dim in dims):
-        # Result sizes are given as operands, so that shape refinement can read them; it takes them away again.
-        shape_operands = [builder.size_vector(dims) for dims, _ in results]
-        places = range(len(operands), len(operands) + len(shape_operands))
-        text = f"dense<{list(places)}> : tensor<{len(places)}xi64>"
-        attributes += (("indices_of_shape_operands", text),)
-    return builder.create("stablehlo.custom_call", [*operands, *shape_operands], results, attributes)[1]
 
 
 def all_true(flags: Sequence[Tensor]) -> Tensor:

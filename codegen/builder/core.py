@@ -263,13 +263,11 @@ class Builder(Places):
         attributes: Attributes = (),
         *,
         key: Any = None,
-        checks: bool = False,
     ) -> list[Tensor]:
         """An operation with regions; each region is given as (argument types, body on handles).
 
         Args:
             key: hashable description of the regions. With one, the op takes part in CSE.
-            checks: whether a check made inside can be carried out of the region by the caller.
         """
         if key is not None:
             key = (name, tuple(results), attributes, key, *[self._uid(x) for x in operands])
@@ -280,7 +278,7 @@ class Builder(Places):
         for region, (arguments, body) in zip(operation.regions, regions, strict=True):
             types = [self.tensor_type(*argument) for argument in arguments]
             block = region.blocks.append(*types, arg_locs=[self.location] * len(types))
-            with self.region(block, can_check=checks):
+            with self.region(block, can_check=False):
                 handles = [
                     Tensor(self, value, *argument) for value, argument in zip(block.arguments, arguments, strict=True)
                 ]

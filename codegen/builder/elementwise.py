@@ -339,24 +339,16 @@ def reduce_precision(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tenso
     return x.builder.op("stablehlo.reduce_precision", [x], x.dims, x.dtype, attributes)
 
 
-for _operator, _function in {
-    "add": add,
-    "radd": add,
-    "mul": multiply,
-    "rmul": multiply,
-    "sub": subtract,
-    "truediv": divide,
-    "rsub": lambda x, other: subtract(other, x),
-    "and": and_,
-    "or": or_,
-    "neg": negate,
-    "invert": not_,
-    "lt": lambda x, other: compare("LT", x, other),
-    "le": lambda x, other: compare("LE", x, other),
-    "gt": lambda x, other: compare("GT", x, other),
-    "ge": lambda x, other: compare("GE", x, other),
-}.items():
-    setattr(Tensor, f"__{_operator}__", _function)
+Tensor.__add__ = Tensor.__radd__ = add
+Tensor.__mul__ = Tensor.__rmul__ = multiply
+Tensor.__sub__, Tensor.__truediv__ = subtract, divide
+Tensor.__rsub__ = lambda x, other: subtract(other, x)
+Tensor.__and__, Tensor.__or__ = and_, or_
+Tensor.__neg__, Tensor.__invert__ = negate, not_
+Tensor.__lt__ = lambda x, other: compare("LT", x, other)
+Tensor.__le__ = lambda x, other: compare("LE", x, other)
+Tensor.__gt__ = lambda x, other: compare("GT", x, other)
+Tensor.__ge__ = lambda x, other: compare("GE", x, other)
 
 
 def full_like(x: Tensor, value: Any) -> Tensor:

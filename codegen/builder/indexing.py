@@ -38,6 +38,7 @@ from .reduce import cumulative, reduce_monoid
 from .shape import (
     all_static,
     concatenate,
+    custom_call,
     full,
     i64_array,
     iota,
@@ -316,16 +317,10 @@ def data_size(count: Tensor, name: str, bound: Dim | None = None) -> Dim:
             f"{builder._at()}; compute it outside, or pass it as an integer scalar input"
         )
     root = next(free for number in itertools.count() if (free := f"{name}_{number}") not in builder.roots)
-    attributes: Attributes = (
-        ("call_target_name", f'"{TARGET}"'),
-        ("api_version", "4 : i32"),
-        ("backend_config", "{}"),
-        ("has_side_effect", "false"),
-        ("hlograph.dim", json.dumps(root)),
-    )
+    marks: Attributes = (("hlograph.dim", json.dumps(root)),)
     if bound is not None:
-        attributes += (("hlograph.bound", f'"{bound}"'),)
-    _, (size,) = builder.create("stablehlo.custom_call", [count], [((), INT64)], attributes)
+        marks += (("hlograph.bound", f'"{bound}"'),)
+    (size,) = custom_call(TARGET, [count], [((), INT64)], attributes=marks)
     dim = dimension.symbol(root)
     builder.add_root(SizeSource(root, size, None, data=True))
     counts = builder.local_counts if builder.is_local(dim) else builder.counts

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..dims import Dim, minimum
-from .control import call, custom_call, while_loop
+from .control import call, while_loop
 from .core import Tensor
 from .elementwise import abs as abs_
 from .elementwise import compare, convert, imag, real_dtype, select, sign, sqrt
@@ -49,7 +49,7 @@ from .matrices import (
 )
 from .places import INT32, INT64, Dims, DType
 from .reduce import arg_reduce, reduce_monoid, sort
-from .shape import broadcast_in_dim, full, iota, reshape, sized, slice_axis
+from .shape import broadcast_in_dim, custom_call, full, iota, reshape, sized, slice_axis
 
 
 def flag(value: bool) -> str:

@@ -6,6 +6,7 @@ sizes that it needs are ints, in its dynamic form (`dynamic_*`, `real_dynamic_sl
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 
@@ -331,3 +332,40 @@ def stack_scalars(parts: Sequence[Tensor]) -> Tensor:
     if all(part.literal is not None for part in parts):
         return builder.constant(np.array([part.literal for part in parts], dtype))
     return builder.known_as(known, (len(parts),), dtype, computed)
+
+
+def custom_call(
+    target: str,
+    operands: Sequence[Tensor],
+    results: Sequence[tuple[Dims, DType]],
+    *,
+    backend_config: Mapping[str, str] | None = None,
+    has_side_effect: bool = False,
+    attributes: Attributes = (),
+) -> list[Tensor]:
+    """`stablehlo.custom_call` of a typed FFI target.
+
+    Args:
+        target: name of the registered target.
+        operands: arguments, row-major.
+        results: (dims, dtype) of each result.
+        backend_config: FFI attributes as (name, MLIR text).
+        has_side_effect: keeps the call although nothing uses its results.
+        attributes: further ones.
+    """
+    builder = operands[0].builder
+    config = ", ".join(f"{k} = {v}" for k, v in (backend_config or {}).items())
+    attributes += (
+        ("call_target_name", json.dumps(target)),
+        ("api_version", "4 : i32"),
+        ("backend_config", f"{{{config}}}"),
+        ("has_side_effect", "true" if has_side_effect else "false"),
+    )
+    shape_operands: list[Tensor] = []
+    if any(type(dim) is not int for dims, _ in results for dim in dims):
+        # Result sizes are given as operands, so that shape refinement can read them; it takes them away again.
+        shape_operands = [builder.size_vector(dims) for dims, _ in results]
+        places = range(len(operands), len(operands) + len(shape_operands))
+        text = f"dense<{list(places)}> : tensor<{len(places)}xi64>"
+        attributes += (("indices_of_shape_operands", text),)
+    return builder.create("stablehlo.custom_call", [*operands, *shape_operands], results, attributes)[1]

@@ -16,7 +16,6 @@ import numpy as np
 from ..dims import Dim
 from ..ir.dynamic_calls import FFT
 from . import matrices
-from .control import custom_call
 from .core import Tensor
 from .elementwise import (
     clamp,
@@ -36,7 +35,18 @@ from .elementwise import (
 from .indexing import take
 from .places import INT64, Dims
 from .reduce import dot_general
-from .shape import all_static, broadcast_in_dim, expand_dims, i64_array, iota, pad, reshape, slice_axis, transpose
+from .shape import (
+    all_static,
+    broadcast_in_dim,
+    custom_call,
+    expand_dims,
+    i64_array,
+    iota,
+    pad,
+    reshape,
+    slice_axis,
+    transpose,
+)
 
 Kind = Literal["FFT", "IFFT", "RFFT", "IRFFT"]
 

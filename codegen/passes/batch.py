@@ -126,7 +126,7 @@ def _refuse(module: ir.Module, signature: Signature, size: int | str, shared: Co
             raise PassError(f"batch: size must be at least 1, got {size}")
     elif signature.has_data_sizes:
         raise PassError("batch: a size depends on data")
-    elif not signature.value_arguments <= set(shared):
+    elif not {root.argument for root in signature.value_roots} <= set(shared):
         raise PassError("batch: an argument whose value decides a size must be the same for all rows")
 
 

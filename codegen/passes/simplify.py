@@ -131,7 +131,7 @@ def gather_to_slice(op: ir.Operation) -> ir.Value:
                 %s = stablehlo.select %m, %g, %nan
         after   %s = %g
 
-    In: indices that are known (`analysis/integers.py`): constants, iota and arithmetic on them. Strided and backward
+    In: indices that are known (`analysis/known.py`): constants, iota and arithmetic on them. Strided and backward
     ones become a slice with strides and a `reverse`. Preconditions: static shapes, no batching dimensions, indices that
     move along one axis. Rounding: none, values are only copied. Indices out of bounds are clamped, as a gather does.
     """

@@ -113,7 +113,7 @@ def test_integer_inputs_that_are_sizes() -> None:
 
 def test_an_integer_input_that_is_no_size_is_none() -> None:
     n = pt.lscalar("n")
-    assert emit([n, X], [X * n]).signature.value_arguments == frozenset()
+    assert emit([n, X], [X * n]).signature.value_roots == ()
 
 
 # ---- locations ------------------------------------------------------------------------------------------------------
