@@ -6,9 +6,9 @@ are expanded to has one with `Sparse` before its name. That a case is what its n
 line `# CHECK-NEXT: Name: formula`, or its `Name=op` in a line of plain ones, is of both: it is printed only where they
 are the same. A padding rule has a line `# CHECK: op: ...`, or its op stands in a module with a label in one of
 lit_tests/passes/pad*. A pass of ours has lit_tests/passes/NAME.mlir (or .py, which prints modules), with others named
-NAME-*.mlir if it needs them, which run it on a module with symbolic sizes, or one that `sed` opens, and on one without;
-simplify.mlir has functions `@NAME.what` for its rewrites. Passes that MLIR and StableHLO have are all run by
-lit_tests/passes/mlir_pipelines.mlir.
+NAME-*.mlir if it needs them, which run it on a module with symbolic sizes, and on one without, which `sed` may make of
+each other; simplify.mlir has functions `@NAME.what` for its rewrites. Passes that MLIR and StableHLO have are all run
+by lit_tests/passes/mlir_pipelines.mlir.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def lacks(name: str, folder: Path) -> str | None:
             return f"{path.name} does not run the pass {name}"
         modules = [re.sub(r"(//|^#).*", "", part, flags=re.MULTILINE) for part in text.split("// -----")]
         symbolic += ["?" in module for module in modules if "func.func" in module]
-        symbolic += [True] * len(re.findall(r"sed '[^']*\?[^']*' %s", runs))
+        symbolic += ["?" in new for old, new in re.findall(r"s/([^/]*)/([^/]*)/", runs) if "?" in old + new]
     if ours and (not any(symbolic) or all(symbolic)):
         return f"{firsts[0].name} has no {'static' if any(symbolic) else 'symbolic'} module"
     return None

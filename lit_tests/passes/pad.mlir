@@ -2,6 +2,7 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass 'pad{n=8}' | filecheck %s
 // RUN: %hlograph opt %s --split-input-file --pass 'pad{n=8,poison=true}' | filecheck %s --check-prefix=POISON
+// RUN: sed -n '/^module @stablehlo.reduce /,/^}/{s/?/8/g;s/"n"/"8"/;p;}' %s | %hlograph opt - --pass pad | filecheck %s --check-prefix=STATIC
 // RUN: not %hlograph opt %s --split-input-file --pass 'pad{n=many}' 2>&1 | filecheck %s --check-prefix=NUMBER
 // RUN: not %hlograph opt %s --split-input-file --pass 'pad{n=-1}' 2>&1 | filecheck %s --check-prefix=NEGATIVE
 // RUN: not %hlograph opt %s --split-input-file --pass 'pad{q=3}' 2>&1 | filecheck %s --check-prefix=UNKNOWN
@@ -32,6 +33,10 @@
 // POISON: applies stablehlo.add
 // POISON: stablehlo.select
 // POISON: applies stablehlo.maximum
+// A program without sizes stays as it is.
+// STATIC: @main(%x: tensor<8xf64> {hlograph.dims = ["8"], hlograph.name = "x"}) -> (tensor<f64>
+// STATIC-NOT: stablehlo.select
+// STATIC: stablehlo.reduce(%x init: {{.*}}) applies stablehlo.maximum
 module @stablehlo.reduce {
   func.func @main(%x: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]}) -> (tensor<f64>, tensor<f64>, tensor<f64>) {
     %zero = stablehlo.constant dense<0.0> : tensor<f64>

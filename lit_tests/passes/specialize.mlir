@@ -2,6 +2,8 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass 'specialize{n=3}' | filecheck %s
 // RUN: %hlograph opt %s --split-input-file --pass 'specialize{n=0}' | filecheck %s --check-prefix=ZERO
+// RUN: sed -n '/^module @calls /,/^}/{s/?/3/g;s/"n"/"3"/g;p;}' %s | %hlograph opt - --pass specialize | filecheck %s --check-prefix=STATIC
+// RUN: sed -n '/^module @calls /,/^}/{s/?/3/g;s/"n"/"3"/g;p;}' %s | not %hlograph opt - --pass 'specialize{n=3}' 2>&1 | filecheck %s --check-prefix=NONE
 // RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n=3.5}' 2>&1 | filecheck %s --check-prefix=NUMBER
 // RUN: not %hlograph opt %s --split-input-file --pass 'specialize{n' 2>&1 | filecheck %s --check-prefix=MALFORMED
 
@@ -60,6 +62,10 @@ module @value {
 // CHECK: call @{{.*}} : (tensor<3xf64>) -> tensor<3xf64>
 // CHECK: func.func private @{{.*}}(%arg0: tensor<3xf64>) -> tensor<3xf64>
 // CHECK-NEXT: stablehlo.negate %arg0 : tensor<3xf64>
+// A module without open sizes takes none, and no sizes leave it alone.
+// NONE: hlograph: error: specialize: the program has no size 'n' (its sizes: none)
+// STATIC: @main(%x: tensor<3xf64> {hlograph.dims = ["3"], hlograph.name = "x"})
+// STATIC-NEXT: call @inner(%x)
 module @calls {
   func.func @main(%arg0: tensor<?xf64> {hlograph.name = "x", hlograph.dims = ["n"]})
       -> (tensor<?xf64> {hlograph.name = "y", hlograph.dims = ["n"]}) {

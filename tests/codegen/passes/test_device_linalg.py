@@ -95,16 +95,6 @@ def test_dtypes(dtype: str) -> None:
     assert set(re.findall(r"@lapack_(\w)\w+?_ffi", text)) == {letter}
 
 
-def test_what_runs_is_what_the_pass_gives() -> None:
-    values = [positive(4), RNG.normal(size=(4, 2))]
-    outputs = [graph for graph, _ in GRAPHS.values()]
-    wanted = reference([A, B], outputs, values)
-    static = program(outputs).specialize(SIZES)
-    for each in (static, static.run_passes(["device_linalg"])):
-        for found, expected in zip(each.compile()(*values), wanted, strict=True):
-            assert_same(found, expected, rtol=1e-11)
-
-
 @pytest.mark.parametrize("batch", [0, 1, 3])
 @pytest.mark.parametrize("n", [0, 1, 3])
 def test_batches(batch: int, n: int) -> None:

@@ -68,55 +68,34 @@ def lowered(function: Any, x: Any) -> Program:
 
 # ---- doubled_counters -----------------------------------------------------------------------------------------------
 
-# What is added to %i, and the same in Python.
-STEPS = {
-    "itself": ("", "%i", lambda i: i),
-    "times one": ("%m = stablehlo.multiply %i, %one : TYPE", "%m", lambda i: i),
-    "plus zero": ("%m = stablehlo.subtract %i, %zero : TYPE", "%m", lambda i: i),
-    "the larger": ("%m = stablehlo.maximum %i, %i : TYPE", "%m", lambda i: i),
-    "in an array": (
-        """%v = stablehlo.reshape %i : (TYPE) -> tensor<1xELEMENT>
-        %m = stablehlo.reshape %v : (tensor<1xELEMENT>) -> TYPE""",
-        "%m",
-        lambda i: i,
-    ),
-    "twice itself": ("%m = stablehlo.multiply %i, %two : TYPE", "%m", lambda i: 2 * i),
-    "in a function": ("%m = func.call @same(%i) : (TYPE) -> TYPE", "%m", lambda i: i),
+# What is added to the counter.
+STEPS: dict[str, Any] = {
+    "itself": lambda i: i,
+    "times one": lambda i: i * 1,
+    "plus zero": lambda i: i - 0,
+    "the larger": lambda i: lax.max(i, i),
+    "in an array": lambda i: lax.reshape(lax.reshape(i, (1,)), ()),
+    "twice itself": lambda i: 2 * i,
+    "in a function": jax.jit(lambda i: i * 1),
 }
-TEXT = """func.func @main(%x: TYPE) -> (TYPE, TYPE) {
-  %zero = stablehlo.constant dense<0> : TYPE
-  %one = stablehlo.constant dense<1> : TYPE
-  %two = stablehlo.constant dense<2> : TYPE
-  %limit = stablehlo.constant dense<50> : TYPE
-  %r:2 = stablehlo.while(%i = %one, %y = %x) : TYPE, TYPE
-   cond {
-    %c = stablehlo.compare LT, %i, %limit : (TYPE, TYPE) -> tensor<i1>
-    stablehlo.return %c : tensor<i1>
-  } do {
-    STEP
-    %n = stablehlo.add %i, ADDED : TYPE
-    %z = stablehlo.add %y, %one : TYPE
-    stablehlo.return %n, %z : TYPE, TYPE
-  }
-  return %r#0, %r#1 : TYPE, TYPE
-}
-func.func private @same(%i: TYPE) -> TYPE {
-  return %i : TYPE
-}"""
 
 
 @pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("element", ["i64", "ui8"])
-def test_a_counter_that_is_doubled(step: str, element: str) -> None:
-    before, added, of = STEPS[step]
-    text = TEXT.replace("STEP", before).replace("ADDED", added)
-    program = Program.parse(text.replace("TYPE", f"tensor<{element}>").replace("ELEMENT", element))
-    x = np.array(3, program.signature.arguments[0].dtype)
-    i, y = 1, 3
-    while i < 50:
-        i, y = i + of(i), y + 1
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8])
+def test_a_counter_that_is_doubled(step: str, dtype: Any) -> None:
+    one = dtype(1)
+
+    def function(x: Any) -> Any:
+        return lax.while_loop(lambda c: c[0] < dtype(50), lambda c: (c[0] + STEPS[step](c[0]), c[1] + one), (one, x))
+
+    with jax.enable_x64(True):
+        program = lowered(function, dtype(3))
+        i, y = 1, 3
+        while i < 50:
+            i, y = i + int(STEPS[step](dtype(i))), y + 1
     changed = program.run_passes(["doubled_counters"])
     assert changed.op_counts()["stablehlo.negate"] == 1
+    x = dtype(3)
     for found in (changed.interpret(x), program.compile()(x), program.compile(optimize="none", cpu="plain")(x)):
         assert [int(value) for value in found] == [i, y]
 

@@ -222,74 +222,57 @@ def test_two_later_loops():
     assert "also used in another way than row by row in one later loop" in report.text
 
 
-TWO_LOOPS = """
-func.func @main(%h0: tensor<1x4xf64>, %w: tensor<1x4xf64>) -> tensor<1x4xf64> {{
-  %first = stablehlo.constant dense<{first}> : tensor<i32>
-  %step = stablehlo.constant dense<{step}> : tensor<i32>
-  %end = stablehlo.constant dense<{end}> : tensor<i32>
-  %begin = stablehlo.constant dense<{begin}> : tensor<i64>
-  %down = stablehlo.constant dense<{down}> : tensor<i64>
-  %stop = stablehlo.constant dense<{stop}> : tensor<i64>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %zeros = stablehlo.constant dense<0.0> : tensor<5x4xf64>
-  %half = stablehlo.constant dense<2> : tensor<i32>
-  %f:4 = stablehlo.while(%i = %first, %h = %h0, %s = %zeros, %t = %zeros)
-    : tensor<i32>, tensor<1x4xf64>, tensor<5x4xf64>, tensor<5x4xf64>
-  cond {{
-    %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }} do {{
-    %a = stablehlo.subtract %i, %first : tensor<i32>
-    %place = {place} : tensor<i32>
-    %sine = stablehlo.sine %h : tensor<1x4xf64>
-    %number = stablehlo.convert %i : (tensor<i32>) -> tensor<f64>
-    %row = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<f64>) -> tensor<1x4xf64>
-    %scaled = stablehlo.multiply %sine, %row : tensor<1x4xf64>
-    %next = stablehlo.add %scaled, %w : tensor<1x4xf64>
-    %s1 = stablehlo.dynamic_update_slice %s, %sine, %place, %zero
-      : (tensor<5x4xf64>, tensor<1x4xf64>, tensor<i32>, tensor<i32>) -> tensor<5x4xf64>
-    %t1 = stablehlo.dynamic_update_slice %t, %scaled, %place, %zero
-      : (tensor<5x4xf64>, tensor<1x4xf64>, tensor<i32>, tensor<i32>) -> tensor<5x4xf64>
-    %i1 = stablehlo.add %i, %step : tensor<i32>
-    stablehlo.return %i1, %next, %s1, %t1 : tensor<i32>, tensor<1x4xf64>, tensor<5x4xf64>, tensor<5x4xf64>
-  }}
-  %long = stablehlo.constant dense<0> : tensor<i64>
-  %scale = stablehlo.constant dense<{scale}> : tensor<i64>
-  %b:2 = stablehlo.while(%j = %begin, %g = %h0) : tensor<i64>, tensor<1x4xf64>
-  cond {{
-    %p = stablehlo.compare GT, %j, %stop : (tensor<i64>, tensor<i64>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }} do {{
-    %k = stablehlo.subtract %begin, %j : tensor<i64>
-    %place = stablehlo.multiply %k, %scale : tensor<i64>
-    %l = stablehlo.dynamic_slice %f#2, %place, %long, sizes = [1, 4]
-      : (tensor<5x4xf64>, tensor<i64>, tensor<i64>) -> tensor<1x4xf64>
-    %m = stablehlo.dynamic_slice %f#3, %place, %long, sizes = [1, 4]
-      : (tensor<5x4xf64>, tensor<i64>, tensor<i64>) -> tensor<1x4xf64>
-    %q = stablehlo.multiply %g, %l : tensor<1x4xf64>
-    %n = stablehlo.add %q, %m : tensor<1x4xf64>
-    %j1 = stablehlo.add %j, %down : tensor<i64>
-    stablehlo.return %j1, %n : tensor<i64>, tensor<1x4xf64>
-  }}
-  return %b#1 : tensor<1x4xf64>
-}}
-"""
-FORWARD, HALVED = "stablehlo.add %a, %zero", "stablehlo.divide %a, %half"
+def two_loops(place: Callable[[Any], Any], **numbers: int) -> Program:
+    """A loop that writes rows, and one from `begin` on that reads them."""
+    first, step, end = (np.int32(numbers[name]) for name in ("first", "step", "end"))
+    begin, down, stop, scale = (np.int64(numbers[name]) for name in ("begin", "down", "stop", "scale"))
+
+    def function(h0: Any, w: Any) -> Any:
+        def forward(state: Any) -> Any:
+            i, h, sines, scaled = state
+            at, sine = (place(i - first), np.int32(0)), jnp.sin(h)
+            product = sine * i.astype("float64")
+            rows = [
+                lax.dynamic_update_slice(stack, row, at, allow_negative_indices=False)
+                for stack, row in ((sines, sine), (scaled, product))
+            ]
+            return i + step, product + w, *rows
+
+        zeros = jnp.zeros((5, 4))
+        _, _, *stacks = lax.while_loop(lambda state: state[0] < end, forward, (first, h0, zeros, zeros))
+
+        def back(state: Any) -> Any:
+            j, g = state
+            at = (begin - j) * scale, np.int64(0)
+            sine, scaled = (lax.dynamic_slice(x, at, (1, 4), allow_negative_indices=False) for x in stacks)
+            return j + down, g * sine + scaled
+
+        return lax.while_loop(lambda state: state[0] > stop, back, (begin, h0))[1]
+
+    return lowered(function, *np.ones((2, 1, 4)))
+
+
+def forward(a: Any) -> Any:
+    return a
+
+
+def halved(a: Any) -> Any:
+    return lax.div(a, np.int32(2))
 
 
 @pytest.mark.parametrize(
     ("numbers", "place", "understood"),
     [
-        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, FORWARD, True),
-        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -2, "stop": 7, "scale": 1}, FORWARD, True),  # 0, 2
-        ({"first": 3, "step": 2, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, HALVED, True),
-        ({"first": 3, "step": 2, "end": 12, "begin": 9, "down": -3, "stop": 0, "scale": 1}, HALVED, False),
+        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, forward, True),
+        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -2, "stop": 7, "scale": 1}, forward, True),  # 0, 2
+        ({"first": 3, "step": 2, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, halved, True),
+        ({"first": 3, "step": 2, "end": 12, "begin": 9, "down": -3, "stop": 0, "scale": 1}, halved, False),
     ],
     ids=["shifted counters", "every other row", "counter by 2", "counter by 2, rows that there are not"],
 )
-def test_counters(numbers: dict[str, int], place: str, understood: bool):
+def test_counters(numbers: dict[str, int], place: Callable[[Any], Any], understood: bool):
     """Other counters than JAX's."""
-    program = Program.parse(TWO_LOOPS.format(place=place, **numbers))
+    program = two_loops(place, **numbers)
     random = np.random.default_rng(1)
     after, report = check(program, random.normal(size=(1, 4)), random.normal(size=(1, 4)))
     assert len(stacks(after)) == (1 if understood else 2)
@@ -299,7 +282,7 @@ def test_counters(numbers: dict[str, int], place: str, understood: bool):
 def test_what_does_not_match_stays():
     """The text is the same, and the reason is said."""
     numbers = {"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}
-    module = Program.parse(TWO_LOOPS.format(place="stablehlo.minimum %a, %half", **numbers)).copy_module()
+    module = two_loops(lambda a: lax.min(a, np.int32(2)), **numbers).copy_module()
     text, report = str(module), Report("recompute_saved", True)
     work_into_loops.run(module, report)
     recompute_saved.run(module, report, reassociate=False)
