@@ -22,7 +22,7 @@ class Refusal:
 
 REFUSALS: tuple[Refusal, ...] = (
     Refusal(
-        r"/rules/",
+        r"/(rules|scalars)/",
         "custom call 'hlograph.host' is not one that a file may hold",
         "it calls Python of the process that made it, which no file holds",
     ),

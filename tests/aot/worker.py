@@ -125,8 +125,8 @@ def values(program: Any, sizes: dict[str, int]) -> list[Any]:
             found.append(rng.integers(0, 2, shape).astype(argument.dtype))
         else:
             x = rng.uniform(0.1, 0.9, shape)
-            if len(shape) in (2, 3) and shape[-1] == shape[-2]:
-                x = (x + np.swapaxes(x, -1, -2)) / 2 + shape[-1] * np.eye(shape[-1])
+            if len(shape) >= 2 and shape[-1] == shape[-2]:  # all but symmetric: reshaped, such ones are singular
+                x = (x + np.swapaxes(x, -1, -2)) / 2 + 0.01 * x + shape[-1] * np.eye(shape[-1])
             found.append(x.astype(argument.dtype))
     return found
 
