@@ -4,7 +4,9 @@
 
 In: the installed PyTensor, with its JAX and Numba dispatch, and the graphs of `op_cases`, which are run (some minutes).
 Out: a page. A class counts as JAX's or Numba's if dispatch finds an implementation for it, through a base class too; as
-C's if it has C code of its own. That says nothing of the arguments with which an implementation refuses.
+C's if it has C code of its own. That says nothing of the arguments with which an implementation refuses. Results of
+runs are compared with PyTensor's own evaluation, but draws, which are compared with each other; a number that is wrong
+is an error and no mark.
 """
 
 from __future__ import annotations
@@ -18,17 +20,32 @@ import pkgutil
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from op_cases import CASES, SPARSE_TOO, WITHOUT
-from op_runs import COLUMNS
+import jax
+import numpy as np
+import plugin
+import pytensor
+import pytensor.tensor as pt
+from op_cases import CASES, SPARSE_TOO, WITHOUT, Case
+from pytensor.graph.op import Op
+from pytensor.link.c.interface import CLinkerOp
+from pytensor.link.c.op import COp
+from pytensor.scalar.basic import ScalarOp
+from pytensor.tensor.random.op import RandomVariable
+from support import PaddingRefusedWarning, assert_same, reference
 
-import hlograph  # noqa: F401  before PyTensor's JAX dispatch, which imports JAX with 64-bit types
+import hlograph
+from hlograph.codegen.passes.registry import resolve
+from hlograph.codegen.recipe import Recipe
 from hlograph.dialects import registry
+from hlograph.dialects.random import sampling
 from hlograph.dialects.sparse import ops as expansions
 from hlograph.dialects.tensor.elemwise import TABLE
+from hlograph.errors import HlographError
+from hlograph.runtime.calls.arguments import find_sizes
 
 # Classes that are only derived from.
 BASES = """
@@ -75,8 +92,6 @@ def of_this_release() -> bool:
 
 def load() -> None:
     """Imports all of PyTensor, so that its classes are there."""
-    import pytensor
-
     skipped = ("pytensor.link.", "pytensor.bin", "pytensor.misc", "pytensor.d3viz", "pytensor.ipython")
     for module in pkgutil.walk_packages(pytensor.__path__, "pytensor.", onerror=lambda name: None):
         if not module.name.startswith(skipped):
@@ -95,8 +110,6 @@ def subclasses(class_: type) -> Iterator[type]:
 
 def ops() -> list[type]:
     """The op classes, by area and name."""
-    from pytensor.graph.op import Op
-
     found = {
         class_
         for class_ in subclasses(Op)
@@ -133,52 +146,180 @@ def dispatch() -> dict[str, tuple[Any, ...]]:
 
 def of_backend(class_: type, backend: str) -> bool:
     """Whether one of PyTensor's compiled backends, JAX or Numba, has an implementation."""
-    from pytensor.scalar.basic import ScalarOp
-    from pytensor.tensor.random.op import RandomVariable
-
     draws = issubclass(class_, RandomVariable)
     functions = dispatch()[f"draws of {backend}" if draws else backend]
     own = [f for f in functions if f.dispatch(class_) is not f.dispatch(object)]
     general = any(f.dispatch(class_) is f.dispatch(ScalarOp) for f in own)
     if own and issubclass(class_, ScalarOp) and general:
         spec = getattr(class_, "nfunc_spec", None)
-        return bool(spec) and (backend == "Numba" or _jax_knows(spec[0]))
+        path = spec[0].split(".") if spec else []
+        in_jax = functools.reduce(lambda found, name: getattr(found, name, None), path, jax if path[1:] else jax.numpy)
+        return bool(spec) and (backend == "Numba" or in_jax is not None)
     return bool(own)
-
-
-def _jax_knows(name: str) -> bool:
-    import jax
-
-    path = name.split(".")
-    root = jax if len(path) > 1 else jax.numpy
-    try:
-        functools.reduce(getattr, path, root)
-    except AttributeError:
-        return False
-    return True
 
 
 def in_c(class_: type) -> bool:
     """Whether the class has C code of its own."""
-    from pytensor.link.c.interface import CLinkerOp
-    from pytensor.link.c.op import COp
-
     code = getattr(class_, "c_code", None)
     return code is not None and code not in (CLinkerOp.c_code, COp.c_code)
 
 
 def ours(class_: type) -> bool:
     """Whether hlograph has a rule: of scalar ops in their table, of random variables a sampler."""
-    from pytensor.scalar.basic import ScalarOp
-    from pytensor.tensor.random.op import RandomVariable
-
     if issubclass(class_, RandomVariable):
-        from hlograph.dialects.random import sampling
-
         return sampling.find(sampling.class_name(class_)) is not None
     if issubclass(class_, ScalarOp) and class_.__name__ not in ("Composite", "ScalarLoop", "Grad2F1Loop"):
         return any(base.__name__ in TABLE for base in class_.__mro__)
     return registry.find_class(class_) is not None or expansions.find_class(class_) is not None
+
+
+# ---- what holds of a graph: exact, padded, with gradient, in a batch, interpreted, for a GPU -------------------------
+
+COLUMNS = ("exact", "padded", "gradient", "batch", "interpreter", "GPU")
+WORKS, REFUSED, NOTHING = "x", "", "-"
+
+
+def marks(case: Case) -> dict[str, str]:
+    """A mark for each column; none where the graph is refused.
+
+    Raises:
+        AssertionError: a result is wrong.
+    """
+    try:
+        runs = Runs(case)
+    except HlographError:
+        return dict.fromkeys(COLUMNS, REFUSED)
+    return {column: getattr(runs, column.lower())() for column in COLUMNS}
+
+
+class Runs:
+    """The columns of a case."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.inputs, self.outputs, self.arrays = case.build()
+        if case.draws:
+            self.arrays.insert(0, jax.random.key(7))
+        self.program = hlograph.emit_stablehlo((self.inputs, self.outputs))
+        self.wanted = self._results(self.program.compile(policy="exact")) if case.draws else self._evaluated()
+
+    def exact(self) -> str:
+        self._compare(self._results(self.program.compile(policy="exact")), self.wanted, "exact")
+        return WORKS
+
+    def padded(self) -> str:
+        if self.program.signature.is_static:
+            return NOTHING
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", PaddingRefusedWarning)
+                found = self._results(self.program.compile(policy="padded"))
+        except (HlographError, PaddingRefusedWarning):
+            return REFUSED
+        self._compare(found, self.wanted, "padded")
+        return WORKS
+
+    def gradient(self) -> str:
+        smooth = [x for x in self.outputs if x.type.dtype.startswith("float")]
+        by = [x for i, x in enumerate(self.inputs) if x.type.dtype.startswith("float") and i in (self.case.by or [i])]
+        if self.case.draws or self.case.by == () or not smooth or not by:
+            return NOTHING
+        loss = sum((pt.cos(pt.arange(x.size)).reshape(x.shape) * x).sum() if x.type.ndim else x for x in smooth)
+        try:
+            gradients = pytensor.grad(loss, by, disconnected_inputs="ignore")
+            wanted = reference(self.inputs, gradients, self.arrays)
+        except Exception:  # whatever PyTensor raises where it has no gradient; some of them are mistakes
+            return NOTHING
+        try:
+            program = hlograph.emit_stablehlo((self.inputs, gradients))
+            found = self._results(program.compile(policy="exact"))
+        except HlographError:
+            return REFUSED
+        self._compare(found, wanted, "gradient")
+        return WORKS
+
+    def batch(self) -> str:
+        held = {root.argument for root in self.program.signature.roots if root.axis is None}
+        moved = [i for i, x in enumerate(self.arrays) if i not in held and not (self.case.draws and i == 0)]
+        if not moved or self.program.signature.has_data_sizes:
+            return NOTHING
+        fn = self.program.compile(policy="exact")
+
+        def call(rows: Sequence[Any]) -> list[Any]:
+            given = dict(zip(moved, rows, strict=True))
+            return jax.tree.leaves(fn(*[given.get(i, x) for i, x in enumerate(self.arrays)]))
+
+        rows = [[self.arrays[i] for i in moved], [_changed(self.arrays[i]) for i in moved]]
+        with jax.enable_x64(True):
+            try:
+                found = jax.vmap(lambda *xs: call(xs))(*[np.stack(pair) for pair in zip(*rows, strict=True)])
+            except HlographError:
+                return REFUSED
+            single = [call(row) for row in rows]
+        if not self.case.draws:  # a batch has numbers of its own
+            self._compare(found, [np.stack(pair) for pair in zip(*single, strict=True)], "batch")
+        return WORKS
+
+    def interpreter(self) -> str:
+        try:
+            found = list(self.program.interpret(*self._words()))
+        except HlographError:
+            return REFUSED
+        self._compare(found, self.wanted, "interpreted")
+        return WORKS
+
+    def gpu(self) -> str:
+        """Whether a module for CUDA is made, which calls nothing that only a CPU has."""
+        try:
+            sizes = find_sizes(self.program.signature, [x.shape for x in self._words()], self._values())
+            module = Recipe(exact=sizes, passes=resolve("default"), platform="cuda").apply(self.program).bytecode
+        except HlographError:
+            return REFUSED
+        return REFUSED if b"lapack" in module else WORKS
+
+    def saved(self, path: Path) -> None:
+        """A file that loads without being allowed anything gives the same; what calls Python has none."""
+        function = hlograph.load(self.program.save(path)).compile(policy="exact", outputs="numpy")
+        self._compare(self._results(function), self.wanted, "saved")
+
+    def in_a_plugin(self) -> None:
+        """As a plain program in a PJRT plugin, with sizes below the bounds; NaN, great integers and `True` behind."""
+        signature = self.program.signature
+        sizes = dict(find_sizes(signature, [x.shape for x in self.arrays], self._values()))
+        bounds = {name: abs(size) + 3 for name, size in sizes.items()} | {count.name: 60 for count in signature.counts}
+        run = plugin.Compiled(self.program.plain(bounds=bounds)).run(self.arrays, sizes)
+        assert not run.failed
+        self._compare(run.results, self.wanted, "plugin")
+        assert not any(np.any(rest) for rest in run.beyond)
+
+    def _words(self) -> list[np.ndarray[Any, Any]]:
+        """The arguments, a key as its words."""
+        words = [jax.random.key_data(self.arrays[0])] if self.case.draws else self.arrays[:1]
+        return [np.asarray(x) for x in (*words, *self.arrays[1:])]
+
+    def _values(self) -> dict[str, int]:
+        roots = self.program.signature.roots
+        return {x.name: int(np.ravel(self.arrays[x.argument])[x.element or 0]) for x in roots if x.axis is None}
+
+    def _evaluated(self) -> list[np.ndarray[Any, Any]]:
+        if self.case.expected is not None:
+            return [self.case.expected(*self.arrays)]
+        return reference(self.inputs, self.outputs, self.arrays)
+
+    def _results(self, fn: Callable[..., Any]) -> list[Any]:
+        return jax.tree.leaves(fn(*self.arrays))
+
+    def _compare(self, found: Sequence[Any], wanted: Sequence[Any], label: str) -> None:
+        for number, (actual, expected) in enumerate(zip(found, wanted, strict=True)):
+            assert_same(actual, np.asarray(expected), rtol=self.case.rtol, label=f"{label}, output {number}")
+
+
+def _changed(x: Any) -> Any:
+    """Another array for the same argument."""
+    return np.asarray(x * 0.9 if x.dtype.kind in "fc" else np.flip(x), x.dtype)
+
+
+# ---- the page --------------------------------------------------------------------------------------------------------
 
 
 Marks = Mapping[str, tuple[str, ...]]
@@ -186,8 +327,6 @@ Marks = Mapping[str, tuple[str, ...]]
 
 def measured(known: Marks) -> dict[str, tuple[str, ...]]:
     """What runs tell of each op that has a graph, but for those of which some mark is known."""
-    import pytensor
-    from op_runs import marks
     from rich.progress import track
 
     with pytensor.config.change_flags(cxx=""), contextlib.redirect_stdout(sys.stderr):
@@ -205,7 +344,7 @@ def page(marks: Marks) -> str:
     """The page in Markdown.
 
     Args:
-        marks: of ops that have graphs, what `op_runs.COLUMNS` say.
+        marks: of ops that have graphs, what `COLUMNS` say.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

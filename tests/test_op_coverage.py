@@ -11,8 +11,7 @@ from pathlib import Path
 import plugin
 import pytest
 from op_cases import CALLS_PYTHON, CASES
-from op_coverage import PAGE, of_this_release, written
-from op_runs import Runs, marks
+from op_coverage import PAGE, Runs, marks, of_this_release, written
 
 from hlograph.errors import HlographError
 
