@@ -46,7 +46,9 @@ def logistic_data(rows: int = 7) -> list[np.ndarray]:
 
 def mlp_data() -> list[np.ndarray]:
     X, Y, *weights = models.mlp_data(5)
-    cut = [8 * x[tuple(slice(n) for n in shape)] for x, shape in zip(weights, ((3, 4), (4,), (4, 2), (2,)), strict=True)]
+    cut = [
+        8 * x[tuple(slice(n) for n in shape)] for x, shape in zip(weights, ((3, 4), (4,), (4, 2), (2,)), strict=True)
+    ]
     return [X[:, :3], np.eye(2)[Y.argmax(1) % 2], *cut]
 
 

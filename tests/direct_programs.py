@@ -10,69 +10,45 @@ counted by reason. A process that ends is named with the seed that it was at.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
-import subprocess
 import sys
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import workers
+
 CHUNK = 50  # programs of one process
-SECONDS = 600  # of a process
+SECONDS = 300  # of a program
 OTHERS = 3  # inputs of calls after the first one
 THREADS = 2
 DIRECT = "direct call of the kernels"
 WRONG = "wrong: "
-WORKER = [sys.executable, __file__, "--worker"]
 
 
 def run_all(first: int, count: int, jobs: int) -> Counter[str]:
     """Runs the programs of the seeds from `first` on; how many were `DIRECT`, `WRONG...` or refused, and why."""
-    starts = range(first, first + count, CHUNK)
-    with ThreadPoolExecutor(jobs) as pool:
-        return sum(pool.map(lambda at: run_chunk(at, min(at + CHUNK, first + count)), starts), Counter())
-
-
-def run_chunk(seed: int, end: int) -> Counter[str]:
-    """Those of one process, and of further ones where it ends before its time."""
-    found: Counter[str] = Counter()
-    while seed < end:
-        command = [*WORKER, "--first", str(seed), "--count", str(end - seed)]
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-        try:
-            run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS, check=False)
-            printed, status = run.stdout, f"{run.returncode}: {run.stderr[-500:]}"
-        except subprocess.TimeoutExpired as error:
-            printed, status = (error.stdout or b"").decode(), f"no end after {SECONDS} s"
-        for line in printed.splitlines():
-            found[judged(seed, json.loads(line))] += 1
-            seed += 1
-        if seed < end and not (run.returncode == 0 and printed):
-            found[f"{WRONG}seed {seed}: the process ended with {status}"] += 1
-            seed += 1
-    return found
+    seeds = range(first, first + count)
+    return Counter(judged(*each) for each in workers.all_of(__file__, seeds, CHUNK, jobs=jobs, seconds=SECONDS))
 
 
 def judged(seed: int, note: str) -> str:
     """What a program's last note means."""
-    if "differs" in note or "other bits" in note:
+    if "differs" in note or "other bits" in note or note.startswith(("died", "hung")):
         return f"{WRONG}seed {seed}: {note}"
     return note if note == DIRECT else re.sub(r"[\w.-]*\d[\w.-]*", "N", note.removeprefix("no direct call: "))
 
 
-def work(first: int, count: int) -> None:
-    """A process: prints a line for each program, on what became of it."""
+def work(seeds: str) -> None:
+    """What becomes of programs."""
     from hlograph.runtime.direct import verdict
     from hlograph.runtime.executables import direct_way
 
     verdict.assume(verdict.Verdict(True, "for a test"))
     direct_way.EVERY, direct_way.CHECKS = 1, 1 << 30  # to the end
     warnings.simplefilter("error", RuntimeWarning)
-    for seed in range(first, first + count):
-        print(json.dumps(tried(seed)), flush=True)
+    workers.serve(seeds, tried)
 
 
 def tried(seed: int) -> str:
@@ -116,10 +92,10 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=10_000, help="number of programs")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
-        work(given.first, given.count)
+        work(given.worker)
         return 0
     found = run_all(given.first, given.count, given.jobs)
     print(*(f"{count:6d}  {what}" for what, count in found.most_common()), sep="\n")

@@ -11,24 +11,20 @@ What a program computes is its own affair: loops that do not end and arrays that
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
 import random
 import re
-import select
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import workers
 
 SECONDS = 60.0  # that one mutation may take
 CHUNK = 250  # mutations of one process
@@ -191,24 +187,15 @@ def forged(data: bytes) -> bytes:
         return data
 
 
-def work(folder: Path, first: int, count: int, forge: bool) -> None:
-    """Says on stdout, a line each, which mutation is at which stage and what became of it."""
+def work(items: str, folder: Path, forge: bool) -> None:
+    """What becomes of mutations."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     warnings.simplefilter("ignore")
     files = sorted(folder.iterdir())
-    for mutation in range(first, first + count):
-        _tell(mutation, "load")
-        _tell(mutation, "end", _one(files, mutation, forge))
-
-
-def _tell(mutation: int, stage: str, what: str = "") -> None:
-    print(json.dumps([mutation, stage, what]), file=OUTPUT, flush=True)
-
-
-OUTPUT = sys.stdout
+    workers.serve(items, lambda mutation: _one(files, mutation, forge))
 
 
 def _one(files: list[Path], mutation: int, forge: bool) -> str:
@@ -231,7 +218,7 @@ def _one(files: list[Path], mutation: int, forge: bool) -> str:
         if _large(text):
             return "large"
         stage = "compile"
-        _tell(mutation, "compile", "while" if "stablehlo.while" in text else "")
+        workers.tell(mutation, "compile", "while" if "stablehlo.while" in text else "")
         function = program.compile()
         arguments = _arguments(program)
         stage = "call"
@@ -276,7 +263,6 @@ def _arguments(program: Any) -> list[Any]:
 
 # ---- all of them ---------------------------------------------------------------------------------------------------
 
-Found = list[tuple[int, str]]  # of each mutation what became of it
 BAD = ("raw", "died", "hung")  # the first words of what must not be
 
 
@@ -293,8 +279,9 @@ class Outcome:
     wrong: list[str]
 
     @staticmethod
-    def of(found: Found) -> Outcome:
+    def of(found: workers.Found) -> Outcome:
         """Counted and sorted."""
+        found = [(mutation, "endless loop" if what == "hung in compile while" else what) for mutation, what in found]
         kinds = [(what.partition(" ")[0], mutation, what) for mutation, what in sorted(found)]
         wrong = [f"{mutation}: {what}" for kind, mutation, what in kinds if kind in BAD]
         return Outcome(Counter(kind if kind in BAD else what for kind, _, what in kinds), wrong)
@@ -304,58 +291,13 @@ class Outcome:
         return "\n".join([f"{self.counts.total()} mutations: {shown}", *self.wrong])
 
 
-def chunk(folder: Path, first: int, count: int, forge: bool) -> Found:
-    """Mutations in a process, and in another one from where that ended."""
-    last, found = first + count, Found()
-    while first < last:
-        numbers = ["--first", str(first), "--count", str(last - first)]
-        command = [sys.executable, __file__, "--worker", str(folder), *numbers, *(["--forged"] if forge else [])]
-        environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-        with tempfile.TemporaryFile() as errors:
-            process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=errors, env=environment, start_new_session=True
-            )
-            found += watch(process)
-            first = found[-1][0] + 1
-            errors.seek(0)
-            if process.returncode == 0 and (printed := errors.read()):
-                found.append((first - 1, f"raw stderr: {printed.decode(errors='replace')[:300]}"))
-    return found
-
-
-def watch(process: subprocess.Popen[bytes]) -> Found:
-    """What a process says of its mutations until it ends, and which one it ended over."""
-    assert process.stdout is not None
-    found, mutation, stage, what, buffer = Found(), 0, "start", "", b""
-    while True:
-        ready, _, _ = select.select([process.stdout], [], [], SECONDS)
-        part = os.read(process.stdout.fileno(), 2**16) if ready else b""
-        if not part:
-            break
-        *lines, buffer = (buffer + part).split(b"\n")
-        for line in lines:
-            mutation, stage, what = json.loads(line)
-            if stage == "end":
-                found.append((mutation, what))
-    if not ready:
-        os.killpg(process.pid, signal.SIGKILL)
-    status = process.wait()
-    process.stdout.close()
-    if stage == "start":
-        raise RuntimeError(f"the worker ended with status {status} at its start")
-    if stage != "end":
-        end = f"died of {status}" if ready else "hung"
-        found.append((mutation, "endless loop" if not ready and what == "while" else f"{end} in {stage}"))
-    return found
-
-
 def fuzz(first: int, count: int, jobs: int, forge: bool = False) -> Outcome:
     """What becomes of mutations, by number."""
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory() as folder:
         seeds(Path(folder), forge)
-        starts = range(first, first + count, CHUNK)
-        runs = [pool.submit(chunk, Path(folder), i, min(CHUNK, first + count - i), forge) for i in starts]
-        return Outcome.of([each for run in runs for each in run.result()])
+        options = ["--quiet", "--folder", folder, *(["--forged"] if forge else [])]
+        items = range(first, first + count)
+        return Outcome.of(workers.all_of(__file__, items, CHUNK, *options, jobs=jobs, seconds=SECONDS))
 
 
 def main() -> None:
@@ -365,10 +307,12 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--forged", action="store_true", help="with the right digest")
-    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--quiet", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.worker is not None:
-        work(options.worker, options.first, options.count, options.forged)
+    if options.worker:
+        work(options.worker, options.folder, options.forged)
         return
     started = time.monotonic()
     outcome = fuzz(options.first, options.count, options.jobs, options.forged)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import iree_runs
+import iree_table
 import numpy as np
 import pytensor.tensor as pt
 import pytest
@@ -26,7 +26,9 @@ from models import MODELS
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 
-pytestmark = pytest.mark.skipif(not iree_runs.installed(), reason="IREE is not installed: pip install 'hlograph[iree]'")
+pytestmark = pytest.mark.skipif(
+    not iree_table.installed(), reason="IREE is not installed: pip install 'hlograph[iree]'"
+)
 
 SIZES = (1, 2, 3, 5, 8, 17)
 OPS = (
@@ -84,7 +86,7 @@ def _called(program: hlograph.Program, largest: Arrays) -> Callable[[Arrays], Ar
     """A program by IREE, padded to the sizes of these arguments."""
     bounds = {name: max(size, 2) for name, size in _sizes(program, largest).items()}
     plain = program.plain(bounds=bounds)
-    function = iree_runs.compiled(plain.run_passes(["for_iree"]))
+    function = iree_table.compiled(plain.run_passes(["for_iree"]))
 
     def call(arrays: Arrays) -> Arrays:
         sizes = _sizes(program, arrays)
@@ -106,4 +108,4 @@ def test_long_sums_of_float32() -> None:
     x = pt.fvector("x")
     data = np.random.default_rng(0).random(1_000_000, "float32")
     program = hlograph.emit_stablehlo(([x], [x.sum()])).specialize({"x_0": len(data)}).run_passes(["for_iree"])
-    np.testing.assert_allclose(iree_runs.compiled(program)(data)[0], data.astype("float64").sum(), rtol=1e-6)
+    np.testing.assert_allclose(iree_table.compiled(program)(data)[0], data.astype("float64").sum(), rtol=1e-6)

@@ -11,6 +11,7 @@ from collections import Counter
 import bad_artifacts
 import fuzz_artifacts
 import pytest
+import workers
 from support import NIGHTLY
 
 import hlograph
@@ -57,9 +58,8 @@ def test_mutated_artifacts_are_programs_or_errors(forge: bool) -> None:
         ("print(json.dumps([5, 'end', 'raw KeyError: x']), flush=True)", "raw KeyError: x"),
     ],
 )
-def test_what_goes_wrong_is_counted_and_named(code: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fuzz_artifacts, "SECONDS", 2.0)
+def test_what_goes_wrong_is_counted_and_named(code: str, what: str) -> None:
     begin = "import json, os, time; print(json.dumps([5, 'load', '']), flush=True); "
     command = [sys.executable, "-c", begin + code]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
-    assert fuzz_artifacts.Outcome.of(fuzz_artifacts.watch(process)).wrong == [f"5: {what}"]
+    assert fuzz_artifacts.Outcome.of(workers.watch(process, 2.0)).wrong == [f"5: {what}"]
