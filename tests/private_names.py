@@ -8,6 +8,7 @@ library's documentation.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -41,172 +42,105 @@ def _takes(*parameters: str) -> Callable[[Any], bool]:
     return fits
 
 
-_ALL = "nothing works"
-_SHORT = "calls of NumPy arrays take JAX's own way, and are never direct"
-_EAGER = "calls of NumPy arrays take JAX's own way (about 1.3 to 1.5 times the time)"
+# Who uses what, what users lose without it, and the paths, of which one is enough, newest first. Words in capitals are
+# short for what `_SHORT` says; {a,b} is one name for each.
+_TABLE = """
+BINDINGS _registry | ALL | LIB._mlir_libs._jax_mlir_ext:register_dialects
+BINDINGS HLO_COST_ANALYSIS | costs have no flops and no bytes | jaxlib._jax:hlo_module_cost_analysis
+BINDINGS | ALL | LIB.{ir,passmanager,dialects.chlo,dialects.func,dialects.sdy,dialects.stablehlo}:
+BINDINGS | ALL | HLO:register_stablehlo_passes
+BINDINGS | `Program.interpret` fails | HLO:eval_module
+BINDINGS | `.mlirbc` artifacts cannot be written | HLO:serialize_portable_artifact
+BINDINGS | `.mlirbc` artifacts cannot be read | HLO:deserialize_portable_artifact
+BINDINGS | error messages and `.mlirbc` artifacts fail | HLO:get_current_version
+BINDINGS | `.mlirbc` artifacts for old readers fail | HLO:get_minimum_version
+DRIVER | rewrites run in rounds in Python, as with jaxlib 0.7 | REWRITE.RewritePatternSet
+DRIVER | rewrites run in rounds in Python, as with jaxlib 0.8 | REWRITE.GreedyRewriteConfig
+DRIVER | passes and users' rewrites fail | REWRITE.{GreedySimplifyRegionLevel.DISABLED,apply_patterns_and_fold_greedily}
+COMPAT initialize_lapack | a loaded module with linear algebra ends the process | jaxlib.lapack:_lapack.initialize
+COMPAT lapack_handlers | linear algebra is not called without PJRT | jaxlib.lapack:_lapack.registrations
+COMPAT geqrf_primitive | JAX functions cannot be traced | SRC.lax.linalg:geqrf_p
+COMPAT geqp3 | QR with pivoting fails | SRC.lax.linalg:geqp3
+COMPAT make_synchronous_cpu_client | CALLS (about 1.3 to 1.5 times the time) | jaxlib.xla_client:make_cpu_client
+COMPAT collect_garbage | CALLS, and are never direct | jaxlib.xla_client:_xla.collect_garbage
+COMPAT loaded_execution | STORED | SRC.interpreters.pxla:global_aval_to_result_handler
+COMPAT loaded_executable | STORED | jaxlib.xla_client:{Client.deserialize_executable,DeviceList}
+COMPAT processor | STORED | jaxlib.xla_client:_xla.get_topology_for_devices
+COMPAT keep_weakly | programs that nobody has any more stay in memory, up to 2,048 | SRC.util:weakref_cache_key_types
+COMPAT trace_state | ALL | jax.extend.core:get_opaque_trace_state SRC.core:get_opaque_trace_state
+COMPAT x64_switch | calls without x64 mode take 0.4 us more | X64.{swap_local,set_local,_update_thread_local_hook}
+COMPAT x64_flag | ALL | X64.value SRC.config:enable_x64.value
+COMPAT inconclusive_error | DIMENSIONS | jax.errors:INCONCLUSIVE SRC.core:INCONCLUSIVE
+COMPAT size_primitive | DIMENSIONS | SRC.export.shape_poly:dim_as_value_p
+COMPAT register_number | `import hlograph.dialects.jax.trace` fails | SRC.core:pytype_aval_mappings
+COMPAT register_number | jax.numpy refuses fractions of sizes, which then are a trace per value | NUMBERS jax:jit
+COMPAT host_callback | programs that call Python fail | SRC.interpreters.mlir:ModuleContext.add_host_callback
+COMPAT _on_mesh | `shard_map` with explicit axes fails | SRC.core:get_cur_mesh_sharding
+COMPAT with_equal_axes | functions in `shard_map` fail where arguments vary over other axes | AXES
+COMPAT direct_execution | CALLS, and are never direct | CALL.{ordered_effects,has_unordered_effects,has_host_callbacks}
+COMPAT direct_execution | CALLS, and are never direct | CALL.{mut,pgle_profiler,kept_var_idx,out_handler.handlers}
+COMPAT direct_execution | CALLS, and are never direct | CALL.xla_executable.execute_sharded
+COMPAT direct_execution | CALLS, and are never direct | compiled:_params.const_args
+COMPAT array_type | ALL | SRC.array:ArrayImpl.aval
+COMPAT trace_mode | ALL | SRC.core:trace_state.value SRC.core:trace_ctx.trace
+COMPAT trace_mode | ALL | SRC.core:eval_trace._weakref SRC.core:eval_trace
+COMPAT register_checks | nothing works under `checkify` | SRC.checkify:{error_checks,checkify_jaxpr,check_nans}
+COMPAT without_nan_checks | no function finds its NaN under `jax.debug_nans` | SRC.config:debug_nans.swap_local
+COMPAT without_nan_checks | no function finds its NaN under `jax.debug_infs` | SRC.config:debug_infs.swap_local
+COMPAT without_nan_checks | no function finds its NaN under either | SRC.api:_post_hook_state
+SELECTION, MODES | MODE | pytensor.compile.mode:optdb
+SELECTION | MODE | pytensor.graph.rewriting.basic:OpToRewriterTracker
+MODES | MODE | pytensor.compile.mode:predefined_modes
+MODES | MODE | pytensor.link.basic:{LocalLinker,Container}
+KEYS | MODE | pytensor.tensor.{basic:infer_static_shape,random.utils:normalize_size_param,shape:shape_tuple}
+"""
+_SHORT = {
+    "BINDINGS": "codegen/ir/bindings.py",
+    "DRIVER": "codegen/ir/driver.py apply_rewrites",
+    "COMPAT": "codegen/ir/jax_compat.py",
+    "SELECTION": "dialects/rewrites/selection.py",
+    "MODES": "runtime/mode/classes.py",
+    "KEYS": "dialects/random/key_ops.py",
+    "ALL": "nothing works",
+    "CALLS": "calls of NumPy arrays take JAX's own way",
+    "STORED": "executables of bundles are compiled in place of loaded",
+    "DIMENSIONS": "`hlograph.jit` with named dimensions fails",
+    "MODE": "the PyTensor mode, or graphs with random variables, fail",
+    "NUMBERS": "SRC.dtypes:register_canonicalize_value_handler SRC.dtypes:canonicalize_value_handlers",
+    "AXES": "SRC.core:auto_insert_reshard SRC.core:standard_insert_pvary SRC.core:standard_insert_pbroadcast",
+    "INCONCLUSIVE": "InconclusiveDimensionOperation",
+    "CALL": "compiled:_executable.unsafe_call",
+    "HLO": "jaxlib.mlir.dialects.stablehlo",
+    "REWRITE": "jaxlib.mlir._mlir_libs._mlir:rewrite",
+    "LIB": "jaxlib.mlir",
+    "X64": "jax:enable_x64",
+    "SRC": "jax._src",
+}
+_FITS: dict[str, Callable[[Any], bool]] = {
+    "jax._src.lax.linalg:geqp3": _takes("a", "jpvt"),
+    "jaxlib.xla_client:make_cpu_client": _takes("asynchronous"),
+    "jax._src.interpreters.pxla:global_aval_to_result_handler": _takes("aval", "out_sharding", "committed"),
+    "jax.extend.core:get_opaque_trace_state": _takes("convention"),
+    "jax:enable_x64._update_thread_local_hook": lambda found: found is None,
+    "jax._src.interpreters.mlir:ModuleContext.add_host_callback": _takes("host_callback"),
+}
 
 
 def _names() -> Iterator[Name]:
-    compat, bindings = "codegen/ir/jax_compat.py", "codegen/ir/bindings.py"
-    extension = "jaxlib.mlir._mlir_libs"
-    yield Name((f"{extension}._jax_mlir_ext:register_dialects",), f"{bindings} _registry", _ALL)
-    yield Name(
-        ("jaxlib._jax:hlo_module_cost_analysis",), f"{bindings} HLO_COST_ANALYSIS", "costs have no flops and no bytes"
-    )
-    yield Name(
-        (f"{extension}._mlir:rewrite.RewritePatternSet",),
-        "codegen/ir/driver.py apply_rewrites",
-        "rewrites run in rounds in Python, as with jaxlib 0.7",
-    )
-    yield Name(
-        (f"{extension}._mlir:rewrite.GreedyRewriteConfig",),
-        "codegen/ir/driver.py apply_rewrites",
-        "rewrites run in rounds in Python, as with jaxlib 0.8",
-    )
-    yield Name(
-        (f"{extension}._mlir:rewrite.GreedySimplifyRegionLevel.DISABLED",),
-        "codegen/ir/driver.py apply_rewrites",
-        "passes and users' rewrites fail",
-    )
-    yield Name(
-        (f"{extension}._mlir:rewrite.apply_patterns_and_fold_greedily",),
-        "codegen/ir/driver.py apply_rewrites",
-        "passes and users' rewrites fail",
-    )
-    for name in ("ir", "passmanager", "dialects.chlo", "dialects.func", "dialects.sdy", "dialects.stablehlo"):
-        yield Name((f"jaxlib.mlir.{name}:",), bindings, _ALL)
-    for name, without in (
-        ("register_stablehlo_passes", _ALL),
-        ("eval_module", "`Program.interpret` fails"),
-        ("serialize_portable_artifact", "`.mlirbc` artifacts cannot be written"),
-        ("deserialize_portable_artifact", "`.mlirbc` artifacts cannot be read"),
-        ("get_current_version", "error messages and `.mlirbc` artifacts fail"),
-        ("get_minimum_version", "`.mlirbc` artifacts for old readers fail"),
-    ):
-        yield Name((f"jaxlib.mlir.dialects.stablehlo:{name}",), bindings, without)
-    yield Name(
-        ("jaxlib.lapack:_lapack.initialize",),
-        f"{compat} initialize_lapack",
-        "a loaded module with linear algebra ends the process",
-    )
-    yield Name(
-        ("jaxlib.lapack:_lapack.registrations",),
-        f"{compat} lapack_handlers",
-        "programs with linear algebra are not called without PJRT",
-    )
-    yield Name(("jax._src.lax.linalg:geqrf_p",), f"{compat} geqrf_primitive", "JAX functions cannot be traced")
-    yield Name(("jax._src.lax.linalg:geqp3",), f"{compat} geqp3", "QR with pivoting fails", _takes("a", "jpvt"))
-    yield Name(
-        ("jaxlib.xla_client:make_cpu_client",), f"{compat} make_synchronous_cpu_client", _EAGER, _takes("asynchronous")
-    )
-    yield Name(("jaxlib.xla_client:_xla.collect_garbage",), f"{compat} collect_garbage", _SHORT)
-    stored = "executables of bundles are compiled in place of loaded"
-    yield Name(
-        ("jax._src.interpreters.pxla:global_aval_to_result_handler",),
-        f"{compat} loaded_execution",
-        stored,
-        _takes("aval", "out_sharding", "committed"),
-    )
-    yield Name(("jaxlib.xla_client:Client.deserialize_executable",), f"{compat} loaded_executable", stored)
-    yield Name(("jaxlib.xla_client:DeviceList",), f"{compat} loaded_executable", stored)
-    yield Name(("jaxlib.xla_client:_xla.get_topology_for_devices",), f"{compat} processor", stored)
-    yield Name(
-        ("jax._src.util:weakref_cache_key_types",),
-        f"{compat} keep_weakly",
-        "programs that nobody has any more stay in memory, up to 2,048",
-    )
-    yield Name(
-        ("jax.extend.core:get_opaque_trace_state", "jax._src.core:get_opaque_trace_state"),
-        f"{compat} trace_state",
-        _ALL,
-        _takes("convention"),
-    )
-    yield Name(("jax:enable_x64.swap_local",), f"{compat} x64_switch", "calls without x64 mode take 0.4 us more")
-    yield Name(("jax:enable_x64.set_local",), f"{compat} x64_switch", "calls without x64 mode take 0.4 us more")
-    yield Name(
-        ("jax:enable_x64._update_thread_local_hook",),
-        f"{compat} x64_switch",
-        "calls without x64 mode take 0.4 us more",
-        lambda found: found is None,
-    )
-    yield Name(("jax:enable_x64.value", "jax._src.config:enable_x64.value"), f"{compat} x64_flag", _ALL)
-    yield Name(
-        ("jax.errors:InconclusiveDimensionOperation", "jax._src.core:InconclusiveDimensionOperation"),
-        f"{compat} inconclusive_error",
-        "`hlograph.jit` with named dimensions fails",
-    )
-    yield Name(
-        ("jax._src.export.shape_poly:dim_as_value_p",),
-        f"{compat} size_primitive",
-        "`hlograph.jit` with named dimensions fails",
-    )
-    yield Name(
-        ("jax._src.core:pytype_aval_mappings",),
-        f"{compat} register_number",
-        "`import hlograph.dialects.jax.trace` fails",
-    )
-    yield Name(
-        (
-            "jax._src.dtypes:register_canonicalize_value_handler",
-            "jax._src.dtypes:canonicalize_value_handlers",
-            "jax:jit",
-        ),
-        f"{compat} register_number",
-        "functions of jax.numpy refuse fractions of sizes, which then are a trace per value",
-    )
-    yield Name(
-        ("jax._src.interpreters.mlir:ModuleContext.add_host_callback",),
-        f"{compat} host_callback",
-        "programs that call Python fail",
-        _takes("host_callback"),
-    )
-    yield Name(("jax._src.core:get_cur_mesh_sharding",), f"{compat} _on_mesh", "`shard_map` with explicit axes fails")
-    yield Name(
-        tuple(
-            f"jax._src.core:{name}"
-            for name in ("auto_insert_reshard", "standard_insert_pvary", "standard_insert_pbroadcast")
-        ),
-        f"{compat} with_equal_axes",
-        "functions of ours in `shard_map` fail where arguments vary over other axes",
-    )
-    for name in (
-        "ordered_effects",
-        "has_unordered_effects",
-        "has_host_callbacks",
-        "mut",
-        "pgle_profiler",
-        "xla_executable.execute_sharded",
-        "out_handler.handlers",
-        "kept_var_idx",
-    ):
-        yield Name((f"compiled:_executable.unsafe_call.{name}",), f"{compat} direct_execution", _SHORT)
-    yield Name(("compiled:_params.const_args",), f"{compat} direct_execution", _SHORT)
-    yield Name(("jax._src.array:ArrayImpl.aval",), f"{compat} array_type", _ALL)
-    yield Name(("jax._src.core:trace_state.value", "jax._src.core:trace_ctx.trace"), f"{compat} trace_mode", _ALL)
-    yield Name(("jax._src.core:eval_trace._weakref", "jax._src.core:eval_trace"), f"{compat} trace_mode", _ALL)
-    for name in ("error_checks", "checkify_jaxpr", "check_nans"):
-        yield Name((f"jax._src.checkify:{name}",), f"{compat} register_checks", "nothing works under `checkify`")
-    for path in ("api:_post_hook_state", "config:debug_nans.swap_local", "config:debug_infs.swap_local"):
-        name = path.partition(":")[2]
-        yield Name(
-            (f"jax._src.{path}",),
-            f"{compat} without_nan_checks",
-            f"no function finds its NaN under `jax.{name}`",
-        )
-    for path, used_by in (
-        ("pytensor.compile.mode:optdb", "dialects/rewrites/selection.py, runtime/mode/classes.py"),
-        ("pytensor.compile.mode:predefined_modes", "runtime/mode/classes.py"),
-        ("pytensor.graph.rewriting.basic:OpToRewriterTracker", "dialects/rewrites/selection.py"),
-        ("pytensor.link.basic:LocalLinker", "runtime/mode/classes.py"),
-        ("pytensor.link.basic:Container", "runtime/mode/classes.py"),
-        ("pytensor.tensor.basic:infer_static_shape", "dialects/random/key_ops.py"),
-        ("pytensor.tensor.random.utils:normalize_size_param", "dialects/random/key_ops.py"),
-        ("pytensor.tensor.shape:shape_tuple", "dialects/random/key_ops.py"),
-    ):
-        yield Name((path,), used_by, "the PyTensor mode, or graphs with random variables, fail")
+    text = _TABLE
+    for short, long in _SHORT.items():
+        text = re.sub(rf"(?<![A-Z_]){short}(?![A-Z_])", long, text)
+    for row in text.strip().splitlines():
+        used_by, without, paths = map(str.strip, row.split("|"))
+        before, _, rest = paths.partition("{")
+        each, _, behind = rest.partition("}")
+        for one in each.split(","):
+            found = tuple(f"{before}{one}{behind}".split())
+            fits = {"fits": _FITS[found[0]]} if found[0] in _FITS else {}
+            yield Name(found, used_by, without, **fits)
 
 
-NAMES = tuple(_names())  # fmt: skip
+NAMES = tuple(_names())
 
 
 def _find(path: str) -> Any:
