@@ -47,75 +47,11 @@ BIG = _rng().normal(size=(3, 40))
 SQUARE = X.T @ X + np.eye(3)  # positive definite
 
 
-def _sizes() -> hlograph.Program:
-    x, w = pt.matrix("x"), pt.vector("w")
-    return hlograph.emit_stablehlo(([x, w], [pt.sigmoid(x @ w), pt.erf(x).sum(0)]), dims={"x": ("n", 3), "w": (3,)})
-
-
-def _values() -> hlograph.Program:
-    x, k = pt.matrix("x"), pt.lscalar("k")
-    return hlograph.emit_stablehlo(([x, k], [x[:k].sum(0), pt.arange(k) * 2]), dims={"x": ("n", 3)})
-
-
-def _constraints() -> hlograph.Program:
-    x, y = pt.vector("x"), pt.vector("y")
-    return hlograph.emit_stablehlo(([x, y], [x * y, x[4]]), dims={"x": ("n",), "y": ("m",)})
-
-
-def _checks_in_loop() -> hlograph.Program:
-    x = pt.matrix("x")
-
+def _checks_in_loop(rows: Any) -> Any:
     def step(row: Any, total: Any) -> Any:
         return total + Assert("rows must have a positive norm")(row, (row**2).sum() > 0)
 
-    rows = pytensor.scan(step, sequences=[x], outputs_info=[pt.zeros(3)], return_updates=False)
-    return hlograph.emit_stablehlo(([x], [rows]), dims={"x": ("n", 3)})
-
-
-def _counts() -> hlograph.Program:
-    x = pt.vector("x")
-    return hlograph.emit_stablehlo(([x], [x[x > 0], (x > 0).nonzero()[0]]), dims={"x": ("n",)})
-
-
-def _key() -> hlograph.Program:
-    loc = pt.vector("loc")
-    return hlograph.emit_stablehlo(([loc], [pt.random.normal(loc, 1.0)]), dims={"loc": ("n",)})
-
-
-def _sparse() -> hlograph.Program:
-    import pytensor.sparse as sparse
-
-    a, x = sparse.csr_matrix("a", dtype="float64"), pt.vector("x")
-    return hlograph.emit_stablehlo(([a, x], [sparse.structured_dot(a, x[:, None])[:, 0]]))
-
-
-def _linalg() -> hlograph.Program:
-    a = pt.matrix("a")
-    return hlograph.emit_stablehlo(([a], [pt.linalg.cholesky(a), pt.linalg.inv(a)]), dims={"a": ("n", "n")})
-
-
-def _weak() -> hlograph.Program:
-    return hlograph.emit_stablehlo(
-        lambda x: (x.sum(), jnp.asarray(2) * 3.0), jnp.zeros(3, "float32"), dims={"x": ("n",)}
-    )
-
-
-def _parameters() -> hlograph.Program:
-    x = pt.matrix("x")
-    return hlograph.emit_stablehlo(([x], [pt.tanh(x @ pt.as_tensor(BIG))]), dims={"x": ("n", 3)})
-
-
-def _padded() -> hlograph.Program:
-    return _counts_free().pad({"n": 8})
-
-
-def _counts_free() -> hlograph.Program:
-    x = pt.matrix("x")
-    return hlograph.emit_stablehlo(([x], [x.mean(0), pt.exp(x).max()]), dims={"x": ("n", 3)})
-
-
-def _plain() -> hlograph.Program:
-    return _counts_free().plain(bounds={"n": 8})
+    return pytensor.scan(step, sequences=[rows], outputs_info=[pt.zeros(3)], return_updates=False)
 
 
 def _behind(x: np.ndarray) -> np.ndarray:
@@ -123,24 +59,64 @@ def _behind(x: np.ndarray) -> np.ndarray:
 
 
 def _cases() -> dict[str, Case]:
+    import pytensor.sparse as sparse
     from scipy.special import erf, expit
 
-    mean = X.mean(0), np.exp(X).max()
-    positive = X[:, 0]
+    def graph(inputs: Sequence[Any], *outputs: Any) -> Callable[[], hlograph.Program]:
+        named = {"x": ("n", 3), "w": (3,), "a": ("n", "n"), "v": ("n",), "y": ("m",)}
+        return lambda: hlograph.emit_stablehlo(
+            (list(inputs), list(outputs)), dims={x: named[x.name] for x in inputs if x.name in named}
+        )
+
+    x, a, w, v, y, k = pt.matrix("x"), pt.matrix("a"), pt.vector("w"), pt.vector("v"), pt.vector("y"), pt.lscalar("k")
+    s = sparse.csr_matrix("s", dtype="float64")
+    means, mean = graph([x], x.mean(0), pt.exp(x).max()), (X.mean(0), np.exp(X).max())
+    positive, single = X[:, 0], X[:, 0].astype(np.float32)
+    function = lambda x: (x.sum(), jnp.asarray(2) * 3.0)  # noqa: E731
     return {
-        "sizes": Case(_sizes, [X, W], [expit(X @ W), erf(X).sum(0)], {"derivatives": 1}),
-        "values": Case(_values, [X, np.int64(2)], [X[:2].sum(0), np.arange(2) * 2]),
-        "constraints": Case(_constraints, [positive, positive + 1], [positive * (positive + 1), positive[4]]),
-        "checks_in_loop": Case(_checks_in_loop, [X], [X.cumsum(0)]),
-        "counts": Case(_counts, [positive], [positive[positive > 0], np.flatnonzero(positive > 0)]),
-        "key": Case(_key, [np.array([0, 7], np.uint32), W]),
-        "sparse": Case(_sparse, [SQUARE * (SQUARE > 0), W], [(SQUARE * (SQUARE > 0)) @ W]),
-        "linalg": Case(_linalg, [SQUARE], [np.linalg.cholesky(SQUARE), np.linalg.inv(SQUARE)]),
-        "weak": Case(_weak, [X[:, 0].astype(np.float32)], [X[:, 0].astype(np.float32).sum(), np.float32(6)]),
-        "parameters": Case(_parameters, [X], [np.tanh(X @ BIG)], {"parameters": True, "parameter_limit": 500}),
-        "padded": Case(_padded, [_behind(X), np.int32(5)], mean),
-        "plain": Case(_plain, [_behind(X), np.int32(5)], mean),
-    }  # fmt: skip
+        "sizes": Case(
+            graph([x, w], pt.sigmoid(x @ w), pt.erf(x).sum(0)),
+            [X, W],
+            [expit(X @ W), erf(X).sum(0)],
+            {"derivatives": 1},
+        ),
+        "values": Case(
+            graph([x, k], x[:k].sum(0), pt.arange(k) * 2), [X, np.int64(2)], [X[:2].sum(0), np.arange(2) * 2]
+        ),
+        "constraints": Case(
+            graph([v, y], v * y, v[4]), [positive, positive + 1], [positive * (positive + 1), positive[4]]
+        ),
+        "checks_in_loop": Case(graph([x], _checks_in_loop(x)), [X], [X.cumsum(0)]),
+        "counts": Case(
+            graph([v], v[v > 0], (v > 0).nonzero()[0]),
+            [positive],
+            [positive[positive > 0], np.flatnonzero(positive > 0)],
+        ),
+        "key": Case(graph([v], pt.random.normal(v, 1.0)), [np.array([0, 7], np.uint32), W]),
+        "sparse": Case(
+            graph([s, w], sparse.structured_dot(s, w[:, None])[:, 0]),
+            [SQUARE * (SQUARE > 0), W],
+            [(SQUARE * (SQUARE > 0)) @ W],
+        ),
+        "linalg": Case(
+            graph([a], pt.linalg.cholesky(a), pt.linalg.inv(a)),
+            [SQUARE],
+            [np.linalg.cholesky(SQUARE), np.linalg.inv(SQUARE)],
+        ),
+        "weak": Case(
+            lambda: hlograph.emit_stablehlo(function, jnp.zeros(3, "float32"), dims={"x": ("n",)}),
+            [single],
+            [single.sum(), np.float32(6)],
+        ),
+        "parameters": Case(
+            graph([x], pt.tanh(x @ pt.as_tensor(BIG))),
+            [X],
+            [np.tanh(X @ BIG)],
+            {"parameters": True, "parameter_limit": 500},
+        ),
+        "padded": Case(lambda: means().pad({"n": 8}), [_behind(X), np.int32(5)], mean),
+        "plain": Case(lambda: means().plain(bounds={"n": 8}), [_behind(X), np.int32(5)], mean),
+    }
 
 
 def main() -> None:

@@ -50,7 +50,7 @@ def test_models(name: str) -> None:
             np.testing.assert_allclose(result, wanted, rtol=1e-9, atol=1e-12, err_msg=f"{name}, {size}")
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_examples(name: str) -> None:
     example = PROGRAMS[name]()

@@ -173,12 +173,6 @@ def test_an_unsupported_op_above_a_given_intermediate_is_no_error() -> None:
     np.testing.assert_array_equal(program.compile()(VALUES), VALUES + 1)
 
 
-@pytest.mark.parametrize("graph", [3, None, "x", [], (), {}, object(), np.ones(3), ([], []), ([1.0], [2.0])])
-def test_what_is_no_graph_is_refused(graph: object) -> None:
-    with pytest.raises(errors.GraphError, match=type(graph).__name__):
-        hlograph.emit_stablehlo(graph)
-
-
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("form", ["with the function graph", "without"])
 def test_users_ops_infer_shapes_in_the_old_form_and_the_new(form: str) -> None:

@@ -11,8 +11,6 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pytensor.compile.mode import Mode
-from pytensor.graph.rewriting.db import RewriteDatabaseQuery
 from support import NIGHTLY
 
 import hlograph.pytensor
@@ -21,9 +19,7 @@ pm = pytest.importorskip("pymc")
 if "backend" not in inspect.signature(pm.sample).parameters:
     pytest.skip("the cases are those of PyMC 6", allow_module_level=True)
 
-
-REFERENCE = Mode("py", RewriteDatabaseQuery(include=["fast_run"], exclude=["inplace", "fusion", "BlasOpt"]))
-
+from pymc_models import REFERENCE  # noqa: E402
 
 X = np.linspace(0, 2, 6)[:, None]
 NEW = np.array([[0.3], [1.7], [2.5]])

@@ -81,6 +81,7 @@ def test_inputs_of_an_output_come_in_order_of_use_and_shared_variables_last() ->
         (([X], [X], [X]), "cannot read a graph from tuple"),
         ({"x": X}, "cannot read a graph from dict"),
         ([X, "y"], "inputs hold|outputs"),
+        *((nothing, type(nothing).__name__) for nothing in (3, None, "x", [], (), np.ones(3), ([], []))),
     ],
 )
 def test_wrong_graphs(graph: object, message: str) -> None:

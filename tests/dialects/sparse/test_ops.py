@@ -20,7 +20,7 @@ import pytest
 import scipy.sparse
 from pytensor.compile.mode import Mode
 from pytensor.sparse.linalg import block_diag
-from support import assert_same, check_lowering, poisoned
+from support import assert_same
 
 import hlograph
 from hlograph.codegen.sparse_parts import grouped, joined, split
@@ -168,44 +168,8 @@ def check(outputs: list[Any], known: dict[Any, Any], *, places: bool = True) -> 
         np.testing.assert_allclose(b, a, rtol=1e-6, atol=1e-12)
 
 
-# ---- places that are arguments, exact and padded, and places that are constants --------------------------------------
-
 data, indices, indptr = pt.dvector("data"), pt.ivector("indices"), pt.ivector("indptr")
 x = pt.dmatrix("x")
-
-
-@pytest.mark.parametrize("form", ["csr", "csc"])
-def test_products_and_gradients(form):
-    known = scipy.sparse.random(5, 5, density=0.4, format=form, random_state=1)
-    made = {"csr": ps.CSR, "csc": ps.CSC}[form](data, indices, indptr, pt.stack([v.shape[0], v.shape[0]]))
-    vector, right = RANDOM.normal(size=5), RANDOM.normal(size=(5, 3))
-    structured = (ps.structured_dot(made, x) ** 2).sum()
-    outputs = [ps.dot(made, v), ps.dot(v, made), ps.dot(made.T, x), ps.sp_sum(made, 0), ps.diag(made)]
-    outputs += [ps.dense_from_sparse(made), *pytensor.grad(structured, [data, x])]
-    dense = known.toarray()
-    product = dense @ right
-    at = known.tocoo()  # in the order of the data
-    expected = [dense @ vector, vector @ dense, dense.T @ right, dense.sum(0), np.diag(dense), dense]
-    expected += [2 * (product @ right.T)[at.row, at.col], 2 * dense.T @ product]
-    arrays = known.data, known.indices, known.indptr, vector, right
-    program = hlograph.emit_stablehlo(([data, indices, indptr, v, x], outputs))
-    with poisoned():
-        ran = program.compile(policy="padded")(*arrays)
-    for found in (program.interpret(*arrays), program.compile(policy="exact")(*arrays), ran):
-        for number, (actual, wanted) in enumerate(zip(found, expected, strict=True)):
-            assert_same(actual, wanted, label=f"output {number}")
-
-
-def test_a_gaussian_markov_random_field():
-    """The quadratic form of a precision whose data are an argument; its gradients by the data and the field."""
-    known = scipy.sparse.diags_array([-1.0, 2.5, -1.0], offsets=[-1, 0, 1], shape=(6, 6)).tocsr()
-    precision = ps.CSR(data, known.indices, known.indptr, (6, 6))
-    field = RANDOM.normal(size=6)
-    form = 0.5 * (v * ps.structured_dot(precision, v[:, None])[:, 0]).sum()
-    at = known.tocoo()
-    expected = [0.5 * field @ known @ field, 0.5 * field[at.row] * field[at.col], known @ field]
-    gradients = pytensor.grad(form, [data, v])
-    check_lowering([data, v], [form, *gradients], known.data, field, expected=expected)
 
 
 def test_no_rows_and_no_values():

@@ -9,7 +9,7 @@ import pytest
 from pytensor.graph.fg import FunctionGraph
 from pytensor.scalar.basic import Composite
 from pytensor.tensor.elemwise import Elemwise
-from support import DYNAMIC, check_lowering, reference
+from support import check_lowering, reference
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedOpError
@@ -50,14 +50,6 @@ def test_axes_of_size_0_and_1(shape: tuple[int, int]) -> None:
     m, row, col = pt.matrix("m"), pt.row("row"), pt.col("col")
     outputs = [m + row, m * col, row * col, pt.exp(m), pt.switch(m > 0, 1, col), -m]
     check_lowering([m, row, col], outputs, np.ones(shape), np.ones((1, shape[1])), np.ones((shape[0], 1)))
-
-
-def test_a_static_module_broadcasts_statically() -> None:
-    m, v = pt.matrix("m"), pt.vector("v")
-    program = hlograph.emit_stablehlo(([m, v], [m + v, m * 2]), dims={"m": (3, 4), "v": (4,)})
-    assert DYNAMIC.search(program.text) is None
-    symbolic = hlograph.emit_stablehlo(([m, v], [m + v]))
-    assert "dynamic_broadcast_in_dim" in symbolic.text
 
 
 @pytest.mark.parametrize("vector", [True, False])

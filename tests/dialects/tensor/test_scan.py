@@ -10,7 +10,6 @@ import pytest
 from pytensor import scan
 from pytensor.graph.replace import vectorize_graph
 from pytensor.raise_op import Assert
-from pytensor.scan import views
 from pytensor.scan.utils import until
 from support import assert_same
 
@@ -126,24 +125,12 @@ def test_nested_scans_and_their_gradient():
     check([X], sums, values, policy="padded")
 
 
-def test_truncated_gradient():
-    trace = traces(lambda s, p: p * s, sequences=x, outputs_info=ONE, truncate_gradient=3)
-    check([x], pytensor.grad(trace[-1], x), np.arange(1, 8.0))
-
-
 @pytest.mark.parametrize("steps", [4, n])
 def test_a_batch_of_initial_values(steps):
     """The number of steps gets a batch axis of size 1, and is a size nonetheless."""
     trace = traces(lambda s, k: s * k + 1, outputs_info=a, non_sequences=pt.constant(0.5), n_steps=steps)
     check([x, n], vectorize_graph(trace, {a: x}), np.arange(3.0), 4)
     check([x, n], vectorize_graph(pytensor.grad(trace[-1], a), {a: x}), np.arange(3.0), 4)
-
-
-def test_other_forms():
-    check([x], views.map(lambda s: s**2, x, return_updates=False), np.arange(4.0))
-    check([x], views.reduce(lambda s, t: s * t, x, ONE, return_updates=False), np.arange(1, 5.0))
-    check([x], views.foldl(lambda s, t: t - s, x, ONE, return_updates=False), np.arange(1, 5.0))
-    check([x], views.foldr(lambda s, t: t * 0.5 - s, x, ONE, return_updates=False), np.arange(1, 5.0))
 
 
 def bounded():
