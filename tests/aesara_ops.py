@@ -6,7 +6,7 @@ environment that has Aesara.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import aesara
@@ -17,6 +17,7 @@ from aesara.compile.mode import Mode
 from aesara.ifelse import ifelse
 from aesara.tensor import basic, blas, extra_ops, fft, math, nlinalg, slinalg, special
 from aesara.tensor.shape import Shape_i, Unbroadcast
+from rewritten_runs import as_arrays, assert_same
 
 import hlograph
 
@@ -234,31 +235,16 @@ def _variable(letter: str) -> Any:
 
 
 def _check(letters: str, graph: Graph) -> None:
-    inputs = [_variable(letter) for letter in letters]
+    inputs, values = [_variable(letter) for letter in letters], [VALUES[letter] for letter in letters]
     made = graph(*inputs)
     outputs = list(made) if isinstance(made, tuple | list) else [made]
-    values = [VALUES[letter] for letter in letters]
-    _compare(inputs, outputs, values)
-
-
-def _compare(inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]) -> None:
-    expected = aesara.function(list(inputs), list(outputs), mode=Mode("py", None), on_unused_input="ignore")(*values)
-    program = hlograph.emit_stablehlo((list(inputs), list(outputs)))
-    runs = {policy: program.compile(policy=policy) for policy in ("exact", "padded")}
-    found = {name: run(*values) for name, run in runs.items()}
-    for name, results in found.items():
-        results = results if isinstance(results, tuple) else (results,)
-        for number, (actual, wanted) in enumerate(zip(results, expected, strict=True)):
-            wanted = np.asarray(wanted)
-            actual = np.asarray(actual)
-            assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape), f"{name}, output {number}"
-            np.testing.assert_allclose(
-                actual,
-                wanted,
-                rtol=2e-6 if wanted.dtype.name == "float32" else 1e-9,
-                atol=1e-10,
-                err_msg=f"{name}, output {number}",
-            )
+    expected = aesara.function(inputs, outputs, mode=Mode("py", None), on_unused_input="ignore")(*values)
+    program = hlograph.emit_stablehlo((inputs, outputs))
+    for policy in ("exact", "padded"):
+        results = as_arrays(program.compile(policy=policy)(*values))
+        for number, (actual, wanted) in enumerate(zip(results, map(np.asarray, expected), strict=True)):
+            rtol = None if wanted.dtype.name == "float32" else 1e-9
+            assert_same(actual, wanted, rtol=rtol, atol=1e-10, label=f"{policy}, output {number}")
 
 
 @pytest.mark.sampled(40)

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import ml_dtypes
 import numpy as np
-from rewritten_runs import as_arrays
+from rewritten_runs import TOLERANCE, as_arrays, assert_same
 
 from hlograph import Program
 from hlograph.builder import dims as dimension
@@ -24,15 +23,6 @@ Sizes = Mapping[str, int]
 Maker = Callable[[tuple[int, ...], np.random.Generator], Any]
 Reference = Callable[..., Any]
 
-# Relative, and absolute against the largest magnitude of the expected value.
-TOLERANCE = {
-    "float16": 4e-3,
-    "bfloat16": 3e-2,
-    "float32": 1e-5,
-    "float64": 1e-12,
-    "complex64": 1e-5,
-    "complex128": 1e-12,
-}
 NASTY = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 
 
@@ -169,21 +159,6 @@ def make_arrays(
     return arrays
 
 
-def assert_close(found: np.ndarray, wanted: np.ndarray, label: str, rtol: float | None = None) -> None:
-    """Equal shape, dtype and values: integers to the last bit, floats to rounding, NaN and inf where they belong."""
-    assert found.dtype == wanted.dtype, f"{label}: dtype {found.dtype}, expected {wanted.dtype}"
-    assert found.shape == wanted.shape, f"{label}: shape {found.shape}, expected {wanted.shape}"
-    if wanted.dtype.kind not in "fc" and wanted.dtype != ml_dtypes.bfloat16:
-        np.testing.assert_array_equal(found, wanted, err_msg=label)
-        return
-    tolerance = TOLERANCE[wanted.dtype.name] if rtol is None else rtol
-    wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
-    found, wanted = found.astype(wide), wanted.astype(wide)
-    finite = np.abs(wanted[np.isfinite(wanted)])
-    atol = tolerance * (float(finite.max()) if finite.size else 0.0)
-    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=atol, err_msg=label, equal_nan=True)
-
-
 def check_padded(
     program: Program | str,
     bounds: Sizes,
@@ -225,9 +200,9 @@ def check_padded(
             for kind, values in expected.items():
                 assert len(values) == len(found)
                 for number, (x, wanted) in enumerate(zip(found, values, strict=True)):
-                    assert_close(
-                        x, np.asarray(wanted), f"{dict(row)}, {name} in the padding, {kind}, result {number}", rtol
-                    )
+                    label = f"{dict(row)}, {name} in the padding, {kind}, result {number}"
+                    own = 5 * TOLERANCE.get(x.dtype.name, 0) if rtol is None else rtol
+                    assert_same(x, np.asarray(wanted), rtol=own, label=label)
     return variants["zeros"].program
 
 

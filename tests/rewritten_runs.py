@@ -130,16 +130,34 @@ def same_bits(found: np.ndarray, expected: np.ndarray) -> None:
         np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
 
 
+# Relative, and absolute against the largest finite magnitude of the expected value.
+TOLERANCE = {"float16": 2e-3, "bfloat16": 6e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6}
+TOLERANCE["complex128"] = 1e-12
+
+
+def assert_same(
+    actual: Any, expected: np.ndarray, *, rtol: float | None = None, atol: float | None = None, label: str = ""
+) -> None:
+    """Same dtype, same shape, and values within the dtype's tolerance; NaN equals NaN, integers are exact.
+
+    The absolute tolerance is scaled by the largest value unless given: results of elementwise ops take `atol=0`.
+    """
+    found = np.asarray(actual)
+    assert found.dtype == expected.dtype, f"{label}: dtype {found.dtype}, expected {expected.dtype}"
+    assert found.shape == expected.shape, f"{label}: shape {found.shape}, expected {expected.shape}"
+    if expected.dtype.name not in TOLERANCE:
+        np.testing.assert_array_equal(found, expected, err_msg=label)
+        return
+    rtol = TOLERANCE[expected.dtype.name] if rtol is None else rtol
+    if expected.dtype.name == "bfloat16":  # which NumPy has no functions for
+        found, expected = found.astype(np.float32), expected.astype(np.float32)
+    atol = rtol * float(np.max(np.abs(expected[np.isfinite(expected)]), initial=0.0)) if atol is None else atol
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, err_msg=label, equal_nan=True)
+
+
 def close(found: np.ndarray, expected: np.ndarray, rtol: float) -> None:
     """Equal up to rounding, relative to the greatest finite magnitude; integers exactly."""
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    if expected.dtype.kind not in "fc":
-        np.testing.assert_array_equal(found, expected)
-        return
-    finite = np.abs(expected[np.isfinite(expected)])
-    atol = rtol * float(finite.max()) if finite.size else 0.0
-    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+    assert_same(found, expected, rtol=rtol)
 
 
 def with_less_saved(program: Program) -> tuple[Program, Program, Report]:

@@ -19,7 +19,7 @@ from padded_runs import garbage
 from pytensor.compile.mode import Mode
 from pytensor.graph.op import Op
 from pytensor.graph.traversal import toposort
-from rewritten_runs import as_arrays
+from rewritten_runs import TOLERANCE, as_arrays, assert_same
 
 import hlograph
 from hlograph.dialects.library import library
@@ -47,10 +47,6 @@ def rewritten(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any],
 def with_key(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, list[Any], list[Any]]:
     """A graph's key, its inputs with the key in front, its outputs with draws from the key."""
     return keys.assign(library("pytensor"), inputs, outputs)
-
-
-# Absolute tolerance is scaled by the largest magnitude of the expected value.
-TOLERANCE = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-12, "complex64": 2e-6, "complex128": 1e-12}
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -99,25 +95,6 @@ def node_by_node(
         for variable, (value,) in zip(node.outputs, storage, strict=True):
             known[variable] = value
     return [np.asarray(value_of(variable)) for variable in outputs]
-
-
-def assert_same(
-    actual: Any, expected: np.ndarray, *, rtol: float | None = None, atol: float | None = None, label: str = ""
-) -> None:
-    """Same dtype, same shape, and values within the dtype's tolerance; NaN equals NaN.
-
-    The absolute tolerance is scaled by the largest value unless given: results of elementwise ops take `atol=0`.
-    """
-    found = np.asarray(actual)
-    assert found.dtype == expected.dtype, f"{label}: dtype {found.dtype}, expected {expected.dtype}"
-    assert found.shape == expected.shape, f"{label}: shape {found.shape}, expected {expected.shape}"
-    tolerance = TOLERANCE.get(expected.dtype.name, 0.0) if rtol is None else rtol
-    if atol is not None:
-        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=atol, err_msg=label, equal_nan=True)
-        return
-    finite = np.abs(expected[np.isfinite(expected)]) if expected.dtype.kind in "fc" else np.zeros(0)
-    atol = tolerance * float(finite.max()) if finite.size else 0.0
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=atol, err_msg=label, equal_nan=True)
 
 
 def check_lowering(
