@@ -6,7 +6,7 @@ import copy
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from zlib import crc32
@@ -197,15 +197,19 @@ def check_sizes(
 Case = tuple[Any, ...]  # a name, inputs, outputs, values, and what else `check_lowering` is told
 
 
-def each(cases: Iterable[Case]) -> Any:
-    """Cases as the parameters of a test, which gets all but the name."""
-    return pytest.mark.parametrize("case", [pytest.param(case[1:], id=case[0]) for case in cases])
+def cases(sampled: int = 1, **options: Any) -> Callable[[Callable[[], Iterable[Case]]], Any]:
+    """Makes a test of what gives cases: `check_lowering` of each of them (of one in so many), with these options."""
 
+    def test_of(made: Callable[[], Iterable[Case]]) -> Any:
+        @pytest.mark.sampled(sampled)
+        @pytest.mark.parametrize("case", [pytest.param(case[1:], id=case[0]) for case in made()])
+        def test(case: Case) -> None:
+            inputs, outputs, values, *own = case
+            check_lowering(inputs, outputs, *values, **{**options, **(own[0] if own else {})})
 
-def check_case(case: Case, **options: Any) -> None:
-    """`check_lowering` of a case."""
-    inputs, outputs, values, *own = case
-    check_lowering(inputs, outputs, *values, **{**options, **(own[0] if own else {})})
+        return test
+
+    return test_of
 
 
 def in_turn(program: hlograph.Program, count: int, turn: int = 0) -> bool:

@@ -18,7 +18,7 @@ from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert, CheckAndRaise
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.functional import vectorize
-from support import Case, check_case, check_data_sizes, check_lowering, each
+from support import Case, cases, check_data_sizes, check_lowering
 
 import hlograph
 from hlograph import errors
@@ -43,7 +43,8 @@ def branches(program: hlograph.Program) -> tuple[str, list[str]]:
 # ---- IfElse ---------------------------------------------------------------------------------------------------------
 
 
-def conditionals() -> Iterator[Case]:
+@cases(sampled=3)
+def test_ifelse() -> Iterator[Case]:
     condition, vector, number = pt.dscalar("condition"), pt.as_tensor(np.arange(3.0)), pt.as_tensor(np.float64(1.5))
     for value in (0.0, 0.5, -2.0, np.nan):
         yield f"a number: {value}", [condition, X], ifelse(condition, X, X * 2), [value, THREE]
@@ -66,12 +67,6 @@ def conditionals() -> Iterator[Case]:
             yield f"{name}, {value}", [C, X], outputs, [value, THREE]
         outputs = [ifelse(C, nested, common + 1), ifelse(C, X, nested)]
         yield f"nested, {value}", [C, X, Y], outputs, [value, THREE, THREE + 1]
-
-
-@pytest.mark.sampled(3)
-@each(conditionals())
-def test_ifelse(case: Case) -> None:
-    check_case(case)
 
 
 def test_only_the_taken_branch_holds_its_nodes() -> None:
@@ -239,7 +234,8 @@ def test_a_check_in_a_branch_counts_only_when_it_is_taken(depth: int) -> None:
 # ---- inner graphs, copies -------------------------------------------------------------------------------------------
 
 
-def inner_graphs() -> Iterator[Case]:
+@cases()
+def test_inner_graphs() -> Iterator[Case]:
     a, b = pt.dvector("a"), pt.dvector("b")
     inner = OpFromGraph([a, b], [pt.exp(a) * b, a - b])
     product, difference = inner(a, b)
@@ -257,7 +253,8 @@ def inner_graphs() -> Iterator[Case]:
     yield "symbolic ops", [X, Y], outputs, [THREE, THREE[:2]]
 
 
-def batches() -> Iterator[Case]:
+@cases()
+def test_batches() -> Iterator[Case]:
     a, b = pt.dvector("a"), pt.dvector("b")
     yield "none", [X], Blockwise(OpFromGraph([a], [pt.cumsum(a)]), signature="(n)->(n)")(X), [THREE]
     op = Blockwise(OpFromGraph([a, b], [pt.cumsum(a) + b, b.sum()]), signature="(n),(n)->(n),()")
@@ -276,11 +273,6 @@ def batches() -> Iterator[Case]:
     values = [np.arange(24.0).reshape(3, 4, 2), np.array([2, -1, 0])]
     expected = [values[0][[0, 1, 2], values[1]]]
     yield "indices that are scalars", [x, start], pick(x, start), values, {"expected": expected}
-
-
-@each([*inner_graphs(), *batches()])
-def test_inner_graphs_and_batches(case: Case) -> None:
-    check_case(case)
 
 
 def test_the_same_inner_graph_on_the_same_operands_is_emitted_once() -> None:

@@ -15,7 +15,7 @@ import scipy.linalg
 from matrices import normal, positive, weighted, well
 from pytensor.gradient import grad
 from pytensor.tensor import linalg as ptl
-from support import Case, PaddingRefusedWarning, assert_same, check_case, each, reference
+from support import Case, PaddingRefusedWarning, assert_same, cases, reference
 
 import hlograph
 from hlograph import errors
@@ -52,7 +52,8 @@ def rank_deficient(m: int, n: int, rank: int) -> np.ndarray:
 # ---- QR and LU ------------------------------------------------------------------------------------------------------
 
 
-def qr() -> Iterator[Case]:
+@cases(sampled=4, rtol=LOOSE)
+def test_qr() -> Iterator[Case]:
     for mode in ("full", "economic", "r", "raw"):
         outputs = ptl.qr(A, mode=mode)
         for shape in SHAPES:
@@ -86,7 +87,8 @@ def qr() -> Iterator[Case]:
         yield f"gradient {mode} {shape}", [x], grad(loss, x), [normal(*shape)], {"rtol": 1e-7}
 
 
-def lu() -> Iterator[Case]:
+@cases(sampled=3, rtol=LOOSE)
+def test_lu() -> Iterator[Case]:
     # Each has other exchanges of rows, none its own inverse.
     batch = np.stack([well(4, 4), np.eye(4)[[1, 2, 3, 0]] * 2, np.eye(4)[[2, 0, 3, 1]]])
     singular = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
@@ -103,18 +105,6 @@ def lu() -> Iterator[Case]:
         yield dtype, [x], list(ptl.lu(x)), [value], {"rtol": tolerance(dtype)}
 
 
-@pytest.mark.sampled(4)
-@each(qr())
-def test_qr(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
-
-
-@pytest.mark.sampled(3)
-@each(lu())
-def test_lu(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
-
-
 # ---- Hermitian matrices ---------------------------------------------------------------------------------------------
 
 
@@ -128,7 +118,8 @@ def unique(values: pt.TensorVariable, vectors: pt.TensorVariable) -> list[pt.Ten
     return [values, (vectors * values[..., None, :]) @ vectors.mT, vectors.mT @ vectors]
 
 
-def eigenvalues() -> Iterator[Case]:
+@cases(sampled=3, rtol=LOOSE)
+def test_eigh() -> Iterator[Case]:
     for lower in BOTH:  # the other triangle holds numbers that must not be read
         side = np.tril if lower else np.triu
         outputs = [*unique(*ptl.eigh(A, lower=lower)), ptl.eigvalsh(A, lower=lower)]
@@ -165,12 +156,6 @@ def eigenvalues() -> Iterator[Case]:
         yield f"{scale}", [A], ptl.eigvalsh(A), [symmetric(4, 4) * scale]
     options = {"expected": [np.full(2, np.nan)]}
     yield "generalized, not definite", [A, B], ptl.eigvalsh(A, B), [symmetric(2, 2), -np.eye(2)], options
-
-
-@pytest.mark.sampled(3)
-@each(eigenvalues())
-def test_eigh(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
 
 
 @pytest.mark.parametrize("batch", [(), (2,)])
@@ -222,7 +207,8 @@ def pieces(x: pt.TensorVariable, *, full_matrices: bool) -> list[pt.TensorVariab
     return [s, (u[..., :, :k] * s[..., None, :]) @ v[..., :k, :], adjoint(u) @ u, v @ adjoint(v)]
 
 
-def singular_values() -> Iterator[Case]:
+@cases(sampled=3, rtol=LOOSE)
+def test_svd() -> Iterator[Case]:
     for full in BOTH:
         outputs = pieces(A, full_matrices=full)
         for shape in [*SHAPES, (7, 6)]:
@@ -280,12 +266,6 @@ def singular_values() -> Iterator[Case]:
     for axes, shape in ((None, (2, 3, 3, 2)), ((0, 2), (3, 2, 2, 3))):
         values = [well(6, 6).reshape(shape), normal(2, 3)]
         yield f"tensor solve {axes}", [x, y], ptl.tensorsolve(x, y, axes), values
-
-
-@pytest.mark.sampled(3)
-@each(singular_values())
-def test_svd(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
 
 
 def test_the_gradient_of_svd_has_no_size_from_data() -> None:

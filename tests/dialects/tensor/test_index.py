@@ -1,15 +1,20 @@
-"""Indexing: slices, integer indices, index tensors and masks; reading, writing, accumulating, and their gradients."""
+"""Indexing: slices, integer indices, index tensors and masks; reading, writing, accumulating, and their gradients.
+
+Indices that come with a value each, and what is written to diagonals.
+"""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
-from support import check_lowering, numbers
+from pytensor.tensor.basic import permute_row_elements
+from support import Case, cases, check_lowering, numbers
 
 import hlograph
 import hlograph.pytensor
@@ -447,3 +452,82 @@ def test_index_tensors_stretch_where_a_call_has_a_size_of_1(policy: str) -> None
             function(data, np.zeros((2, 3), int), np.zeros(2, int))
     with pytest.raises(IndexShapeError):
         hlograph.emit_stablehlo(([x, i, j], x[i, j])).interpret(data, np.zeros((2, 1), int), np.zeros(0, int))
+
+
+# ---- diagonals, flat indices, choices -------------------------------------------------------------------------------
+
+RANDOM = np.random.default_rng(0)
+bytes_, wide, shape_of = pt.bvector("bytes_"), pt.vector("wide", dtype="uint64"), pt.lvector("shape")
+
+
+@cases(sampled=4)
+def test_diagonals() -> Iterator[Case]:
+    for shape in ((4, 4), (3, 5), (5, 3), (1, 4), (0, 3), (3, 0)):
+        yield f"fill {shape}", [matrix, scalar], pt.fill_diagonal(matrix, scalar), [RANDOM.normal(size=shape), 7.0]
+    yield "fill a cube", [cube, scalar], pt.fill_diagonal(cube, scalar), [RANDOM.normal(size=(3, 3, 3)), 7.0]
+    graph = pt.fill_diagonal_offset(matrix, scalar, i)
+    for shape in ((4, 4), (3, 5), (5, 3), (1, 2)):
+        for offset in (0, 1, -2, 4, -9):
+            data, (rows, columns) = RANDOM.normal(size=shape), np.indices(shape)
+            wanted = np.where(columns - rows == offset, 7.0, data)  # PyTensor's own writes past the matrix for some
+            yield f"{shape} {offset}", [matrix, scalar, i], graph, [data, 7.0, offset], {"expected": [wanted]}
+    for offset in (0, 1, -2):
+        filled = pt.fill_diagonal(matrix, scalar) if offset == 0 else pt.fill_diagonal_offset(matrix, scalar, offset)
+        gradients = pytensor.grad((filled**2 * pt.arange(4)).sum(), [matrix, scalar])
+        options = {"static": offset == 0}
+        yield f"gradient {offset}", [matrix, scalar], gradients, [RANDOM.normal(size=(5, 4)), 3.0], options
+
+
+@cases(sampled=4)
+def test_flat_indices() -> Iterator[Case]:
+    modes = {"raise": ([0, 2, 1], [3, 0, 1]), "wrap": ([-1, 7, 3], [4, -9, 11]), "clip": ([-1, 7, 1], [4, -9, 3])}
+    for order in "CF":
+        for shape, data in (((3, 4), [0, 11, 5, 7]), ((2, 3, 5), [29, 0, 13]), ((6,), [5, 0]), ((3, 4), [])):
+            yield f"unravel {order} {shape} {data}", [j], [*pt.unravel_index(j, shape, order=order)], [data]
+        for mode, data in modes.items():
+            graph = pt.ravel_multi_index([j, bytes_], (3, 4), mode=mode, order=order)
+            yield f"ravel {order} {mode}", [j, bytes_], graph, data
+    outputs = [*pt.unravel_index(places, pt.specify_shape(shape_of, 2))]
+    yield "a shape of the call", [places, shape_of], outputs, [[[0, 11], [5, 7]], [3, 4]], {"dims": {"shape": (2,)}}
+    yield "a shape of an array", [j, matrix], [*pt.unravel_index(j, matrix.shape)], [[0, 7], np.ones((2, 4))]
+
+
+@cases(sampled=4)
+def test_choices_and_orders() -> Iterator[Case]:
+    for mode, data in (("raise", [0, 1, 3, 2, 0]), ("wrap", [-1, 4, 9, 2, 0]), ("clip", [-1, 4, 9, 2, 0])):
+        yield mode, [j, matrix], pt.choose(j, matrix, mode=mode), [data, RANDOM.normal(size=(4, 5))]
+    yield "matrix", [places, matrix], pt.choose(places, matrix), [[[0, 1, 2], [2, 2, 0]], RANDOM.normal(size=(3, 3))]
+    yield "cube", [j, cube], pt.choose(j, cube), [[0, 2, 1], RANDOM.normal(size=(3, 2, 3))]
+    yield "list", [j, x, scalar], pt.choose(j, [x, scalar * x, -x]), [[2, 0, 1], RANDOM.normal(size=3), 2.0]
+    orders, rows = np.array([RANDOM.permutation(5) for _ in range(4)]), RANDOM.normal(size=(4, 5))
+    for inverse in (False, True):
+        for of, by in ((x, j), (matrix, j), (matrix, places), (x, places)):
+            values = [rows if of is matrix else rows[0], orders if by is places else orders[0]]
+            yield f"permuted {of} {by} {inverse}", [of, by], permute_row_elements(of, by, inverse), values
+        gradient = pytensor.grad((permute_row_elements(x, places, inverse) ** 2 * matrix).sum(), x)
+        yield f"gradient {inverse}", [x, places, matrix], gradient, [rows[0], orders, rows]
+    for other in (bytes_, wide):  # index tensors of several dtypes
+        data = [RANDOM.normal(size=(4, 5)), [0, 1, 1], [1, -2, 4]]
+        yield f"read {other}", [matrix, other, j], [matrix[other, j], matrix[other, j].set(1.0)], data
+        yield f"add {other}", [matrix, other, j, x], matrix[other, j].inc(x), [*data, [1.0, 2.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "graph", "values", "message"),
+    [
+        ([j], [*pt.unravel_index(j, (3, 4))], ([0, -1],), "out of bounds"),
+        ([j], [*pt.unravel_index(j, (3, 4))], ([0, 12],), "out of bounds"),
+        ([j, l], pt.ravel_multi_index([j, l], (3, 4)), ([0, 3], [0, 0]), "invalid entry"),
+        ([j, l], pt.ravel_multi_index([j, l], (3, 4)), ([0, 1], [0, -1]), "invalid entry"),
+        ([j, matrix], pt.choose(j, matrix), ([0, 4], np.ones((4, 2))), "invalid entry in choice array"),
+        ([x, j], permute_row_elements(x, j), (np.ones(3), [0, 1, 3]), "out of bounds"),
+    ],
+)
+def test_indices_are_checked(inputs, graph, values, message):
+    with pytest.raises((ValueError, IndexError), match=message):
+        hlograph.function(inputs, graph)(*map(np.array, values))
+
+
+def test_a_box_with_several_sizes_has_no_diagonal():
+    with pytest.raises(ArgumentShapeError):
+        hlograph.function([cube], pt.fill_diagonal(cube, 1.0))(np.ones((3, 3, 2)))

@@ -17,7 +17,7 @@ from pytensor.gradient import grad
 from pytensor.tensor import blas, nlinalg
 from pytensor.tensor import linalg as ptl
 from pytensor.tensor.blockwise import Blockwise
-from support import Case, assert_same, check_case, check_lowering, each, reference
+from support import Case, assert_same, cases, check_lowering, reference
 
 import hlograph
 
@@ -45,10 +45,20 @@ def slogdet_op() -> Any:
     return (getattr(ptl, "SLogDet", None) or nlinalg.SLogDet)()
 
 
+def lu_ops() -> tuple[Any, Any]:
+    """PyTensor's op classes; their module moved in PyTensor 3."""
+    try:
+        from pytensor.tensor.linalg.decomposition.lu import LUFactor, PivotToPermutations
+    except ImportError:
+        from pytensor.tensor.slinalg import LUFactor, PivotToPermutations
+    return LUFactor, PivotToPermutations
+
+
 # ---- products -------------------------------------------------------------------------------------------------------
 
 
-def products() -> Iterator[Case]:
+@cases(sampled=2)
+def test_products() -> Iterator[Case]:
     shapes = [((3,), (3,)), ((3,), (3, 2)), ((4, 3), (3,)), ((4, 3), (3, 2)), ((2, 1), (1, 3))]
     for left, right in shapes:
         xs = [pt.tensor(name, dtype="float64", shape=(None,) * len(s)) for name, s in (("x", left), ("y", right))]
@@ -70,7 +80,8 @@ def products() -> Iterator[Case]:
         yield name, xs, getattr(pt, name)(*xs), [normal(*left), normal(*right)]
 
 
-def blas_ops() -> Iterator[Case]:
+@cases(sampled=2)
+def test_blas_ops() -> Iterator[Case]:
     """Made directly. The scalars are inputs in one case and the constants 0 and 1 in the others."""
     y, x, alpha, beta = pt.dvector("y"), pt.dvector("x"), pt.dscalar("alpha"), pt.dscalar("beta")
     start, matrix, vector = normal(4), normal(4, 3), normal(3)
@@ -101,18 +112,6 @@ def blas_ops() -> Iterator[Case]:
     yield "batched dot", [A3, B3], batched(A3, B3), [normal(2, 4, 3), normal(2, 3, 5)]
 
 
-@pytest.mark.sampled(2)
-@each(products())
-def test_products(case: Case) -> None:
-    check_case(case)
-
-
-@pytest.mark.sampled(2)
-@each(blas_ops())
-def test_blas_ops(case: Case) -> None:
-    check_case(case)
-
-
 @pytest.mark.parametrize(
     ("inputs", "output", "shapes", "message"),
     [
@@ -133,7 +132,8 @@ def test_sizes_that_do_not_fit_are_refused(inputs: Any, output: Any, shapes: Any
 ASSUME = ["gen", "sym", "her", "pos", "tridiagonal", "banded", "diagonal", "upper triangular", "lower triangular"]
 
 
-def cholesky() -> Iterator[Case]:
+@cases(sampled=2, rtol=LOOSE)
+def test_cholesky() -> Iterator[Case]:
     for lower in BOTH:
         graph, side = ptl.cholesky(A, lower=lower), np.tril if lower else np.triu
         for n in (0, 1, 2, 7):
@@ -164,7 +164,8 @@ def cholesky() -> Iterator[Case]:
     yield "solve of a batch with one factor", [A, B3], graph, [np.linalg.cholesky(positive(3, 3)), normal(4, 3, 2)]
 
 
-def triangular() -> Iterator[Case]:
+@cases(sampled=3, rtol=LOOSE)
+def test_solve_triangular() -> Iterator[Case]:
     for lower in BOTH:
         for unit in BOTH:
             for trans in (0, 1, 2):  # the other triangle, and a unit diagonal, hold numbers that must not be read
@@ -186,7 +187,8 @@ def triangular() -> Iterator[Case]:
     yield "singular", [A, V], outputs, [singular, normal(3)]
 
 
-def systems() -> Iterator[Case]:
+@cases(sampled=3, rtol=LOOSE)
+def test_solve() -> Iterator[Case]:
     for assume_a in ASSUME:
         for lower in BOTH:
             matrix = positive(4, 4) if assume_a in ("sym", "her", "pos") else well(4, 4) + 5 * np.eye(4)
@@ -246,7 +248,8 @@ def systems() -> Iterator[Case]:
     yield "a size that is no axis of an input", [A], [ptl.inv(big), ptl.det(big)], [well(3, 3)]
 
 
-def inverses() -> Iterator[Case]:
+@cases(sampled=2, rtol=LOOSE)
+def test_det_and_inverse() -> Iterator[Case]:
     outputs, batch = [ptl.det(A), ptl.inv(A), *slogdet_op()(A)], [ptl.det(A3), ptl.inv(A3)]
     for n in (0, 1, 2, 5):
         yield f"{n}", [A], outputs, [well(n, n)]
@@ -270,39 +273,6 @@ def inverses() -> Iterator[Case]:
     factors, pivots = Blockwise(factor())(A3)
     outputs = [factors, pivots, Blockwise(permutations(inverse=False))(pivots)]
     yield "lu_factor of a batch", [A3], outputs, [np.random.default_rng(0).normal(size=(3, 4, 4))]
-
-
-def lu_ops() -> tuple[Any, Any]:
-    """PyTensor's op classes; their module moved in PyTensor 3."""
-    try:
-        from pytensor.tensor.linalg.decomposition.lu import LUFactor, PivotToPermutations
-    except ImportError:
-        from pytensor.tensor.slinalg import LUFactor, PivotToPermutations
-    return LUFactor, PivotToPermutations
-
-
-@pytest.mark.sampled(2)
-@each(cholesky())
-def test_cholesky(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
-
-
-@pytest.mark.sampled(3)
-@each(triangular())
-def test_solve_triangular(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
-
-
-@pytest.mark.sampled(3)
-@each(systems())
-def test_solve(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
-
-
-@pytest.mark.sampled(2)
-@each(inverses())
-def test_det_and_inverse(case: Case) -> None:
-    check_case(case, rtol=LOOSE)
 
 
 def test_two_sizes_in_one_program() -> None:
@@ -337,7 +307,8 @@ LOOSER = 1e-9
 OF_LIBRARY = {"interpret": False, "padded": False}  # Schur forms are LAPACK's, on CPU alone
 
 
-def exponentials() -> Iterator[Case]:
+@cases(sampled=6, rtol=LOOSER)
+def test_expm() -> Iterator[Case]:
     for size in (1e-3, 0.05, 0.3, 1.0, 3.0, 40.0):  # of each degree, and with squarings
         for n in (1, 2, 5):
             yield f"{size} {n}", [A], ptl.expm(A), [normal(n, n) * size / n], {"rtol": 1e-8}
@@ -357,7 +328,8 @@ def exponentials() -> Iterator[Case]:
         yield f"power {power}", [A], ptl.matrix_power(A, power), [well(3, 3)]
 
 
-def blocks() -> Iterator[Case]:
+@cases(sampled=2, rtol=LOOSER)
+def test_blocks() -> Iterator[Case]:
     for shapes in ([(2, 3), (1, 2)], [(1, 1), (0, 2), (3, 1)], [(2, 0), (2, 2)]):
         inputs = [pt.dmatrix(f"x{i}") for i in range(len(shapes))]
         yield f"{shapes}", inputs, ptl.block_diag(*inputs), [normal(*shape) for shape in shapes]
@@ -382,7 +354,8 @@ def schur_form(n: int, *, complex_pairs: bool) -> np.ndarray:
     return form
 
 
-def equations() -> Iterator[Case]:
+@cases(sampled=4, rtol=LOOSER)
+def test_equations() -> Iterator[Case]:
     from pytensor.tensor.linalg.solvers.linear_control import TRSYL
 
     for sizes in ((4, 3), (5, 6)):
@@ -430,7 +403,8 @@ def tridiagonal(*shape: int) -> np.ndarray:
     return np.triu(np.tril(normal(*shape), 1), -1)
 
 
-def tridiagonal_systems() -> Iterator[Case]:
+@cases(sampled=3, rtol=LOOSER)
+def test_tridiagonal_systems() -> Iterator[Case]:
     """The factors, with exchanges of rows; solutions for a vector and a matrix."""
     from pytensor.tensor.linalg.solvers.tridiagonal import tridiagonal_lu_factor, tridiagonal_lu_solve
 
@@ -451,27 +425,3 @@ def tridiagonal_systems() -> Iterator[Case]:
     yield "batch", [A3, B3], graph, [tridiagonal(3, 4, 4), normal(3, 4, 2)]
     singular = np.diag([1.0, 0.0, 0.0, 2.0]) + np.diag([0.0, 0.0, 1.0], -1) + np.diag([3.0, 1.0, 1.0], 1)
     yield "singular", [A], list(factors), [singular]
-
-
-@pytest.mark.sampled(6)
-@each(exponentials())
-def test_expm(case: Case) -> None:
-    check_case(case, rtol=LOOSER)
-
-
-@pytest.mark.sampled(2)
-@each(blocks())
-def test_blocks(case: Case) -> None:
-    check_case(case, rtol=LOOSER)
-
-
-@pytest.mark.sampled(4)
-@each(equations())
-def test_equations(case: Case) -> None:
-    check_case(case, rtol=LOOSER)
-
-
-@pytest.mark.sampled(3)
-@each(tridiagonal_systems())
-def test_tridiagonal_systems(case: Case) -> None:
-    check_case(case, rtol=LOOSER)

@@ -14,7 +14,7 @@ import scipy.special
 from pytensor.tensor.elemwise import CAReduce
 from pytensor.tensor.math import ProdWithoutZeros
 from pytensor.tensor.special import log_softmax, softmax
-from support import Case, check_case, check_lowering, each
+from support import Case, cases, check_lowering
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedOpError
@@ -41,7 +41,8 @@ def cube(dtype: str = "float64") -> Any:
 # ---- monoids, axes, dtypes ----------------------------------------
 
 
-def reductions() -> Iterator[Case]:
+@cases(sampled=3)
+def test_reductions() -> Iterator[Case]:
     x, i, matrix, scalar = cube(), cube("int8").clone(name="i"), pt.matrix("matrix"), pt.scalar("s")
     for dtype in DTYPES:  # all axes; the dtypes are PyTensor's: integers and booleans are added up in 64 bits
         own = cube(dtype)
@@ -92,7 +93,8 @@ def reductions() -> Iterator[Case]:
     yield "gradients, of a product with zeros too", [matrix], [*outputs, pt.std(matrix, axis=1)], [array]
 
 
-def orders() -> Iterator[Case]:
+@cases(sampled=3)
+def test_argmax_and_order() -> Iterator[Case]:
     z, x = pt.matrix("z", dtype="complex128"), pt.matrix("x")
     # Ties of the real parts; an element with NaN in either part wins, and all of them are NaN.
     least = CAReduce(ps.minimum, axis=(1,))(z)  # `pt.min` refuses complex numbers
@@ -120,7 +122,8 @@ def orders() -> Iterator[Case]:
     yield "a long axis", [x], [*pt.max_and_argmax(x, axis=1), *pt.max_and_argmax(x, axis=(0, 1))], [array]
 
 
-def running() -> Iterator[Case]:
+@cases(sampled=3)
+def test_cumulative_ops() -> Iterator[Case]:
     x, v, weights = pt.matrix("x"), pt.vector("v"), np.array([1.0, -2.0, 0.5, 3.0])
     tall = [pt.cumsum(x, axis=0), pt.cumprod(x, axis=0), pt.cumsum(x), pt.cumprod(x)]
     for size in (0, 1, 2, 17):  # static axes take a window, symbolic ones a loop; both start from the first element
@@ -136,7 +139,8 @@ def running() -> Iterator[Case]:
     yield "gradients", [v], gradients, [[0.5, 2.0, -1.0, 3.0]]
 
 
-def softmaxes() -> Iterator[Case]:
+@cases(sampled=3)
+def test_softmax() -> Iterator[Case]:
     x, weights, matrix = cube(), cube().clone(name="weights"), pt.matrix("m")
     several = () if pytensor.__version__.startswith("2.") else ((0, 2), (1, 2))  # PyTensor 2 takes one axis or all
     for axis in (None, 0, 1, -1, *several):
@@ -157,7 +161,8 @@ def softmaxes() -> Iterator[Case]:
     yield "over nothing", [matrix], [softmax(matrix, axis=0), softmax(matrix, axis=None)], [np.zeros((0, 3))], nothing
 
 
-def sorting() -> Iterator[Case]:
+@cases()
+def test_sorting() -> Iterator[Case]:
     x, z, v = pt.matrix("x"), pt.zmatrix("z"), pt.lvector("v")
     outputs = [f(x, axis=axis) for f in (pt.sort, pt.argsort) for axis in (0, 1, -1, None)]
     for shape in ((5, 4), (1, 3), (0, 3), (3, 0)):
@@ -175,35 +180,6 @@ def sorting() -> Iterator[Case]:
     yield "complex", [z], [pt.sort(z, axis=1), pt.argsort(z, axis=0, kind="stable")], [array]
     gradient = pytensor.grad((pt.sort(x, axis=0) * np.arange(12.0).reshape(4, 3)).sum(), x)
     yield "gradient", [x], [gradient, pt.sort(x, axis=0)[x.shape[0] // 2]], [RNG.normal(size=(4, 3))]
-
-
-@pytest.mark.sampled(3)
-@each(reductions())
-def test_reductions(case: Case) -> None:
-    check_case(case)
-
-
-@pytest.mark.sampled(3)
-@each(orders())
-def test_argmax_and_order(case: Case) -> None:
-    check_case(case)
-
-
-@pytest.mark.sampled(3)
-@each(running())
-def test_cumulative_ops(case: Case) -> None:
-    check_case(case)
-
-
-@pytest.mark.sampled(3)
-@each(softmaxes())
-def test_softmax(case: Case) -> None:
-    check_case(case)
-
-
-@each(sorting())
-def test_sorting(case: Case) -> None:
-    check_case(case)
 
 
 def test_float32_is_accumulated_in_float64() -> None:

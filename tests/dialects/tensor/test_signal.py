@@ -12,7 +12,7 @@ from pytensor.tensor.fft import irfft, irfft_op, rfft, rfft_op
 from pytensor.tensor.signal import convolve1d, convolve2d
 from pytensor.tensor.signal.conv import Convolve1d
 from scipy.signal import convolve
-from support import Case, check_case, each
+from support import Case, cases
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, UnsupportedGraphError
@@ -30,7 +30,8 @@ def normal(*shapes: tuple[int, ...]) -> list[np.ndarray]:
     return [RANDOM.normal(size=shape) for shape in shapes]
 
 
-def of_vectors() -> Iterator[Case]:
+@cases(sampled=4)
+def test_convolve1d() -> Iterator[Case]:
     for mode_ in MODES:
         result = convolve1d(x, y, mode=mode_)
         gradients = pytensor.grad((result**2 * pt.arange(result.shape[0])).sum(), [x, y])
@@ -60,7 +61,8 @@ def of_vectors() -> Iterator[Case]:
     yield "gradient of a batch", [table, y], gradients, normal((3, 6), (4,))
 
 
-def of_matrices() -> Iterator[Case]:
+@cases(sampled=3, rtol=1e-11)
+def test_convolve2d() -> Iterator[Case]:
     for mode_ in MODES:
         for shapes in (((6, 5), (2, 3)), ((2, 3), (6, 5)), ((3, 3), (3, 3))):
             if mode_ != "same" or shapes[0] != (2, 3):  # padded with zeros of the kernel's size: PyTensor's affair
@@ -82,30 +84,13 @@ def of_matrices() -> Iterator[Case]:
             yield f"batch {mode_} {by}", [cube, by], graph, [images, value], {"expected": [np.stack(wanted)]}
 
 
-def windows() -> Iterator[Case]:
+@cases(sampled=4)
+def test_bartlett() -> Iterator[Case]:
     k = pt.lscalar("k")
     for length in (-2, 0, 1, 2, 5, 8):
         yield f"{length}", [k], pt.bartlett(k), [length]
         yield f"constant {length}", [k], pt.bartlett(pt.constant(length)) * k, [1]
         yield f"computed {length}", [x], pt.bartlett(pt.cast(x.sum(), "int64")), [[length]], {"static": False}
-
-
-@pytest.mark.sampled(4)
-@each(of_vectors())
-def test_convolve1d(case: Case) -> None:
-    check_case(case)
-
-
-@pytest.mark.sampled(3)
-@each(of_matrices())
-def test_convolve2d(case: Case) -> None:
-    check_case(case, rtol=1e-11)
-
-
-@pytest.mark.sampled(4)
-@each(windows())
-def test_bartlett(case: Case) -> None:
-    check_case(case)
 
 
 def test_what_cannot_be() -> None:
@@ -125,7 +110,8 @@ def pair(spectrum):
     return np.stack([spectrum.real, spectrum.imag], -1)
 
 
-def transforms() -> Iterator[Case]:
+@cases(sampled=3)
+def test_transforms() -> Iterator[Case]:
     for norm in (None, "ortho", "no_norm"):
         for length in (1, 2, 7, 8):
             data, spectrum = RANDOM.normal(size=(3, length)), rfft(table, norm=norm)
@@ -165,12 +151,6 @@ def transforms() -> Iterator[Case]:
         graph = pytensor.grad((irfft(cube, is_odd=bool(length % 2)) ** 2).sum(), cube)
         values = [RANDOM.normal(size=(2, length // 2 + 1, 2))]
         yield f"gradient back {length}", [cube], graph, values, {"rtol": 1e-11}
-
-
-@pytest.mark.sampled(3)
-@each(transforms())
-def test_transforms(case: Case) -> None:
-    check_case(case)
 
 
 @pytest.mark.sampled(4)
