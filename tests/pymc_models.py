@@ -49,12 +49,6 @@ def mixture() -> None:
     pm.NormalMixture("y", weights, centres, pm.Gamma("width", 2, 1), observed=np.linspace(-2, 2, 9))
 
 
-def categories() -> None:
-    p = pm.Dirichlet("p", np.ones((2, 4)))
-    pm.Categorical("y", p[np.array([0, 1, 0, 1, 1])], observed=np.array([0, 3, 2, 1, 1]))
-    pm.Multinomial("counts", 10, p[0], observed=np.array([1, 2, 3, 4]))
-
-
 def bounded() -> None:
     mean, spread = pm.Normal("mean"), pm.HalfNormal("spread")
     pm.Censored("censored", pm.Normal.dist(mean, spread), -1, 1, observed=np.array([-1.0, 0.3, 1.0]))
@@ -67,13 +61,6 @@ def bounded() -> None:
 def correlations() -> None:
     factor, _, _ = pm.LKJCholeskyCov("c", n=3, eta=2, sd_dist=pm.Exponential.dist(1, shape=3))
     pm.MvNormal("y", pm.Normal("mean", shape=3), chol=factor, observed=Y.reshape(4, 3))
-
-
-def horseshoe() -> None:
-    tau, scale = pm.HalfStudentT("tau", 2, 0.1), pm.HalfCauchy("scale", 1, shape=3)
-    slab = pm.InverseGamma("c", 1, 1)
-    weights = pm.Normal("z", shape=3) * tau * scale * pt.sqrt(slab / (slab + tau**2 * scale**2))
-    pm.Normal("y", ROWS @ weights, pm.HalfNormal("noise"), observed=Y)
 
 
 def random_walk() -> None:
@@ -97,19 +84,9 @@ def shared_areas() -> None:
     areas(pytensor.shared(neighbours(), name="W"))
 
 
-def intrinsic_areas() -> None:
-    level = pm.ICAR("level", W=neighbours().toarray())
-    pm.Poisson("y", pm.math.exp(pm.HalfNormal("scale") * level), observed=np.arange(9))
-
-
 def imputed() -> None:
     seen = np.ma.masked_invalid(np.where(np.arange(12) % 5 == 2, np.nan, Y))
     pm.Normal("y", pm.Normal("mean"), pm.HalfNormal("s"), observed=seen)
-
-
-def zero_sums() -> None:
-    a = pm.ZeroSumNormal("a", sigma=pm.HalfNormal("s"), shape=(4, 3), n_zerosum_axes=2)
-    pm.Normal("y", a.ravel(), 1, observed=Y)
 
 
 def autoregression() -> None:
@@ -120,11 +97,6 @@ def autoregression() -> None:
 def garch() -> None:
     rates = {"omega": pm.HalfNormal("o", 1), "alpha_1": pm.Beta("a", 1, 5), "beta_1": pm.Beta("b", 5, 1)}
     pm.GARCH11("y", initial_vol=pm.HalfNormal("v", 1), observed=WALK, **rates)
-
-
-def diffusion() -> None:
-    drift = (lambda x, rate: (-rate * x, pt.constant(0.3)), (pm.HalfNormal("rate", 1),))
-    pm.EulerMaruyama("y", 0.1, *drift, init_dist=pm.Normal.dist(0, 1), steps=9)
 
 
 def loop() -> None:
@@ -207,8 +179,8 @@ def unknown() -> None:
 Content = Callable[[], Any]
 SCIPY: list[Content] = [areas, shared_areas]  # with sparse matrices
 PLAIN: list[Content] = [
-    *(schools, logistic, varying_intercepts, mixture, categories, bounded, correlations, horseshoe, random_walk),
-    *(intrinsic_areas, imputed, zero_sums, autoregression, garch, diffusion, loop, process, blocks),
+    *(schools, logistic, varying_intercepts, mixture, bounded, correlations, random_walk),
+    *(imputed, autoregression, garch, loop, process, blocks),
     *(potential_and_deterministics, nothing_of_the_point, parameter_out_of_bounds, masked),
 ]
 

@@ -121,55 +121,30 @@ def test_no_case_names_what_is_gone():
 # ---- these tests can fail -------------------------------------------------------------------------------------------
 
 
-def test_a_rule_without_a_lit_test_is_found(monkeypatch):
-    monkeypatch.setattr(registry, "_BY_NAME", dict(registry.registered()))
-    registry.lowers("NeverTested")(lambda ctx, node, x: x)
-    missing = without_case(registry.registered(), ops_text())
-    assert "NeverTested" in missing
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("// CHECK-LABEL: module @a\nmodule @a {\n %0 = stablehlo.sort %x\n}", {"stablehlo.sort"}),
-        ("// CHECK-LABEL: module @b\nmodule @a {\n %0 = stablehlo.sort %x\n}", set()),
-        ("// CHECK-LABEL: module @a\nmodule @a {\n // stablehlo.sort\n}", set()),
-        ("// CHECK-LABEL: module @a\nmodule @a {\n}\n// -----\nmodule @b {\n %0 = call @f(%x)\n}", set()),
-        ("// CHECK-LABEL: module @a\nmodule @a {\n %0 = call @f(%x)\n}", {"func.call"}),
-        ("# CHECK-NEXT: chlo.erf: return x\n# chlo.erfc: return x", {"chlo.erf"}),
-        ("# CHECK-NEXT: masked, chlo: erf erfc\n# masked, chlo: tan", {"chlo.erf", "chlo.erfc"}),
-    ],
-)
-def test_which_padding_rules_a_lit_file_tests(text, found):
-    assert padded_ops(text) == found
-
-
-def test_which_scalar_ops_a_lit_file_tests():
-    text = "# CHECK: plain, E: Exp=exponential\n# CHECK-NEXT: Abs.uint8: x : ui8\n# Log: log(x) : f64\n# CHECK: Sin:\n"
+def test_what_has_no_lit_test_is_found(tmp_path):
+    assert without_case([*registry.registered(), "NeverTested"], ops_text()) == ["NeverTested"]
+    text = "# CHECK: plain, E: Exp=exponential\n# CHECK-NEXT: Abs.uint8: x\n# Log: x\n# CHECK: Sin:\n"
     assert scalar_cases(text) == {"Exp", "Abs"}
-
-
-RUN = "// RUN: %hlograph opt %s --pass {} | filecheck %s\n{}"
+    module = "module @a {\n %0 = stablehlo.sort %x\n // stablehlo.add\n}\n// -----\nmodule @b {\n %0 = call @f(%x)\n}"
+    assert padded_ops(f"// CHECK-LABEL: module @a\n{module}") == {"stablehlo.sort"}
+    assert padded_ops(f"// CHECK-LABEL: module @b\n{module}") == {"func.call"}
+    assert padded_ops("# CHECK-NEXT: masked, chlo: erf erfc\n# masked, chlo: tan") == {"chlo.erf", "chlo.erfc"}
+    assert lacks("pad", tmp_path) == "pad.mlir does not exist"
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "problem"),
+    ("run", "modules", "problem"),
     [
-        ("pad", None, "pad.mlir does not exist"),
-        ("pad", RUN.format("pad2", "func.func <3>\n// -----\nfunc.func <?>"), "pad.mlir does not run the pass pad"),
-        ("pad", RUN.format("pad", ""), "pad.mlir has no symbolic module"),
-        ("pad", RUN.format("pad", "func.func <3> // <?>"), "pad.mlir has no symbolic module"),
-        ("pad", RUN.format("pad", "func.func <?>"), "pad.mlir has no static module"),
-        ("pad", RUN.format("'pad{a=1}'", "func.func <?>\n// -----\nfunc.func <3>"), None),
-        ("pad", RUN.replace("%hl", "sed 's/3/?/' %s | %hl").format("pad", "func.func <3>"), None),
-        ("cse", RUN.format("sccp", "func.func <?>"), "mlir_pipelines.mlir does not run the pass cse"),
-        ("cse", RUN.format("cse", "func.func <?>"), None),
+        ("pad2", "func.func <3>\n// -----\nfunc.func <?>", "pad.mlir does not run the pass pad"),
+        ("pad", "func.func <3> // <?>", "pad.mlir has no symbolic module"),
+        ("pad", "func.func <?>", "pad.mlir has no static module"),
+        ("'pad{a=1}'", "func.func <?>\n// -----\nfunc.func <3>", None),
+        ("pad %s; sed 's/3/?/' %s", "func.func <3>", None),
     ],
 )
-def test_what_the_test_of_a_pass_lacks(tmp_path, name, text, problem):
-    if text is not None:
-        (tmp_path / ("mlir_pipelines.mlir" if name == "cse" else f"{name}.mlir")).write_text(text)
-    assert lacks(name, tmp_path) == problem
+def test_what_the_test_of_a_pass_lacks(tmp_path, run, modules, problem):
+    (tmp_path / "pad.mlir").write_text(f"// RUN: %hlograph opt %s --pass {run} | filecheck %s\n{modules}")
+    assert lacks("pad", tmp_path) == problem
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 # Each makes of one array with the steps in front (another like it, and a number that the loop ends with) one like it.
 WORK: dict[str, Callable[[Any, Any, Any], Any]] = {
     "minus data": lambda y, d, end: y - d,
-    "minus the end": lambda y, d, end: y - end,
+    "times the end": lambda y, d, end: y * end,
     "masked": lambda y, d, end: jnp.where(d > 0, y, 0),
     "weights by time": lambda y, d, end: y * jnp.arange(len(y), dtype=y.dtype).reshape(-1, *[1] * (y.ndim - 1)),
     "one weight": lambda y, d, end: y * d.ravel()[:1].sum(),
@@ -64,7 +64,8 @@ WORK: dict[str, Callable[[Any, Any, Any], Any]] = {
     "exponential": lambda y, d, end: jnp.exp(-jnp.abs(y)),
     "swapped": lambda y, d, end: jnp.swapaxes(y, 1, 2),
     "steps inside": lambda y, d, end: jnp.swapaxes(y, 0, 1),
-    "steps turned": lambda y, d, end: y[::-1],
+    "steps turned": lambda y, d, end: y[::-1] * d,
+    "by its transpose": lambda y, d, end: y * jnp.swapaxes(y, 0, 1) if y.shape[0] == y.shape[1] else y,
     "beside the step before": lambda y, d, end: y * jnp.roll(y, 1, axis=0),
     "first columns": lambda y, d, end: y[:, :, :2],
     "turned": lambda y, d, end: y[:, ::-1],
@@ -79,8 +80,7 @@ SMOOTH: dict[str, Callable[[Any], Any]] = {
     "last": lambda y: y[-1:].sum(),
     "steps": lambda y: jnp.tanh(y.sum((1, 2))).sum(),
     "itself": lambda y: y * 2,
-    "in a branch": lambda y: lax.cond(y.sum() > 0, lambda: y.sum(0), lambda: -y.sum(0)),
-    "beside the mean": lambda y: y - y.mean(0),
+    "products": lambda y: jnp.tensordot(y, y, ((0,), (int(y.shape[0] == y.shape[1]),))),
     "like a variance": lambda y: ((y - y.sum(0) / 2) ** 2).sum(0),
     "beside a mean over more": lambda y: ((y - y.mean((0, 1))) ** 2).sum(0),
 }

@@ -20,7 +20,7 @@ from support import NIGHTLY, PaddingRefusedWarning, assert_same, with_key
 import hlograph
 from hlograph.dialects.frontend import emit_graph
 from hlograph.dialects.random import samplers
-from hlograph.errors import UnsupportedOpError
+from hlograph.errors import ArgumentShapeError, UnsupportedOpError
 
 KEY = np.array([17, 4711], np.uint32)
 
@@ -438,3 +438,59 @@ def test_modules_are_portable():
     inputs = {x: None for draw in draws for x in pytensor.graph.traversal.explicit_graph_inputs([draw])}
     text = hlograph.emit_stablehlo((list(inputs), draws)).text
     assert "custom_call" not in text
+
+
+# ---- permutations and choices of sizes that only the call knows: JAX's own for the sizes that it got -----------------
+
+CHANCES = np.array([0.1, 0.2, 0.0, 0.3, 0.1, 0.2, 0.1])
+
+
+@pytest.fixture(scope="module")
+def orders():
+    n, k, x, m, p = pt.lscalar("n"), pt.lscalar("k"), pt.dvector("x"), pt.dmatrix("m"), pt.dvector("p")
+    draws = [
+        *(rv("permutation", of) for of in (n, x, m, x > 2)),
+        rv("choice", x, size=(k, 2), replace=False),
+        rv("choice", n, size=(k,), replace=False),
+        rv("choice", x, size=(k,), replace=False, p=p),
+        rv("choice", x, size=(k,), replace=True, p=p),
+    ]
+    return hlograph.emit_stablehlo(([n, k, x, m, p], draws))
+
+
+def orders_by_hand(n, k, x, m, p):
+    subkeys = [subkey(place=place, count=8) for place in range(8)]
+    choice = random.choice
+    with jax.enable_x64(True):
+        chances, logarithms = jnp.asarray(p), jnp.log(p)
+        drawn = [
+            *(random.permutation(key, of) for key, of in zip(subkeys, (n, x, m, x > 2), strict=False)),
+            choice(subkeys[4], x, (k, 2), replace=False),
+            choice(subkeys[5], n, (k,), replace=False),
+            choice(subkeys[6], x, (k,), replace=False, p=chances),
+            x[random.categorical(subkeys[7], logarithms, shape=(k,))],
+        ]
+        return [np.asarray(draw) for draw in drawn]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+def test_orders_are_those_of_jax(orders, policy):
+    function, x = orders.compile(policy=policy), np.arange(7.0)
+    sizes = ((2000, 3, 0), (7, 2, 3), (5, 1, 1))
+    for n, k, rows in sizes if NIGHTLY or policy == "padded" else sizes[:1]:
+        arguments = n, k, x, np.arange(2.0 * rows).reshape(rows, 2), CHANCES
+        for found, wanted in zip(function(KEY, *arguments), orders_by_hand(*arguments), strict=True):
+            assert_same(found, wanted, label=f"{n}, {k}")
+    if policy == "padded":
+        assert np.asarray(function(KEY, 0, 0, x, np.zeros((0, 2)), CHANCES)[0]).size == 0
+
+
+def test_too_few_items(orders):
+    function, x, m = orders.compile(), np.arange(7.0), np.zeros((1, 2))
+    with pytest.raises(ArgumentShapeError, match=r"x_0 >= 2\*k"):
+        function(KEY, 9, 4, x, m, CHANCES)
+    with pytest.raises(ArgumentShapeError, match="n >= k"):
+        function(KEY, 2, 3, x, m, CHANCES)
+    with pytest.raises(ValueError, match="fewer items have a chance"):
+        function(KEY, 9, 3, x, m, np.array([0.5, 0, 0, 0, 0, 0, 0.5]))
