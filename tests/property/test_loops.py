@@ -24,7 +24,7 @@ from jax import lax
 from rewritten_runs import as_arrays, with_less_saved, within_roundings
 
 from hlograph import Program
-from hlograph.codegen.analysis import cost
+from hlograph.codegen.analysis import costs
 from hlograph.codegen.passes.registry import ON_LOOPS, exact
 
 PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "240" if "HLOGRAPH_NIGHTLY" in os.environ else "120")) // 4
@@ -202,7 +202,7 @@ def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large:
     rng = np.random.default_rng(seed)
     arrays = arguments(recipe, lambda shape: rng.normal(size=shape).astype(dtype))
     program = traced(recipe.gradient, arrays)
-    with mock.patch.object(cost, "_LARGE", 0 if large else cost._LARGE):
+    with mock.patch.object(costs, "_LARGE", 0 if large else costs._LARGE):
         before, after, _ = with_less_saved(program)
         if sinks:
             after = before.run_passes(ON_LOOPS)
