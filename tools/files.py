@@ -22,7 +22,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -217,21 +217,17 @@ def with_dims(program: Program, dims: Sequence[Dims]) -> Program:
         ArtifactError: it has neither an argument nor a size of a name, or its sizes have names already.
         PassError: a size violates a constraint.
     """
+    from ..codegen import dims as dimension
     from ..codegen.artifact.foreign_dims import name_sizes
+    from ..runtime.executables.policy import dependent_roots
 
     axes, sizes = parted(entries_of(dims), [root.name for root in program.signature.roots])
     named = name_sizes(program, {name: list(said) for name, said in axes.items()})
-    return _made_for(named, sizes) if sizes else named
-
-
-def _made_for(program: Program, sizes: Mapping[str, int]) -> Program:
-    """The program for these sizes, and for those that are equal to something made of them."""
-    from ..codegen import dims as dimension
-    from ..runtime.executables.policy import dependent_roots
-
-    follows = dependent_roots(program.signature).items()
+    if not sizes:
+        return named
+    follows = dependent_roots(named.signature).items()  # what is equal to something made of these sizes
     others = {name: dimension.evaluate(dim, sizes) for name, dim in follows if dimension.roots(dim) <= sizes.keys()}
-    return program.specialize({**others, **sizes})
+    return named.specialize({**others, **sizes})
 
 
 def _split(text: str) -> list[str]:

@@ -22,8 +22,9 @@ from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import IMPLEMENTS, adopt_text, replace_by_call
 from ..ir.jax_compat import enable_x64, geqp3, geqrf_primitive
-from ..ir.values import flag_of, main_function, numpy_dtype, symbol_of, walk
+from ..ir.values import attributes_of, flag_of, main_function, numpy_dtype, symbol_of, walk
 from ..signature import platforms_of, set_platforms
+from .factor_loops import types_of
 from .report import Report
 
 # The types that XLA:TPU's factorizations take, all but the two ops of StableHLO.
@@ -43,14 +44,12 @@ def run(module: ir.Module, _report: Report, *, platform: Literal["cpu", "cuda", 
     found = [(op, kind) for op, kind in kinds if kind is not None and _has_library(kind, op, name)]
     if found:
         _leave_others(main_function(module), name)
-    functions: dict[Any, str] = {}
+    functions: dict[tuple[str, ...], str] = {}
     for operation, kind in found:
-        key, function = _library_function(kind, operation)
-        if not all(ir.RankedTensorType(value.type).has_static_shape for value in operation.operands):
-            raise PassError(f"device_linalg needs static shapes; specialize first (at {operation.location})")
+        options = () if operation.name == "func.call" else attributes_of(operation.attributes).values()
+        key = (kind, *map(str, (*types_of(operation, "device_linalg"), *options)))
         if key not in functions:
-            text = _lowered(function, operation, name)
-            functions[key] = adopt_text(module, text, f"{kind}_{name}")
+            functions[key] = adopt_text(module, _lowered(kind, operation, name), f"{kind}_{name}")
         replace_by_call(operation, functions[key])
     if found:
         run_pipeline(module, "symbol-dce", name="device_linalg")
@@ -98,19 +97,21 @@ def _has_library(kind: str, operation: ir.Operation, platform: str) -> bool:
     return found
 
 
-def _library_function(kind: str, operation: ir.Operation) -> tuple[Any, Callable[..., Any]]:
-    """A key for the operation's options and types, and the JAX function that does the same."""
-    types = tuple(str(value.type) for value in operation.operands)
-    if kind in _OPS_OF_STABLEHLO:
-        options, function = (_cholesky if kind == "cholesky" else _triangular_solve)(operation)
-        return (kind, *options, types), function
-    return (kind, types), _marked()[kind]
-
-
-def _marked() -> dict[str, Callable[..., Any]]:
-    """By what a private function implements, JAX's function for it."""
+def _function(kind: str, operation: ir.Operation) -> Callable[..., Any]:
+    """JAX's function for an operation, or for what the function that it calls implements."""
     import jax.numpy as jnp
     from jax.lax import linalg
+
+    def cholesky(a: Any) -> Any:
+        turned = (lambda x: x) if flag_of(operation, "lower", False) else (lambda x: jnp.swapaxes(x, -1, -2))
+        return turned(linalg.cholesky(turned(a), symmetrize_input=False))
+
+    def triangular_solve(a: Any, b: Any) -> Any:
+        flags = {"left_side": True, "lower": False, "unit_diagonal": False}
+        given = {name: flag_of(operation, name, default) for name, default in flags.items()}
+        how = str(operation.attributes["transpose_a"])
+        given |= {"transpose_a": "NO_TRANSPOSE" not in how, "conjugate_a": "ADJOINT" in how}
+        return linalg.triangular_solve(a, b, **given)
 
     def lu(a: Any) -> Any:
         factors, _, permutation = linalg.lu(a)
@@ -123,7 +124,9 @@ def _marked() -> dict[str, Callable[..., Any]]:
     def svd(a: Any, complete: bool = False) -> Any:
         return linalg.svd(a, full_matrices=complete)
 
-    return {
+    functions: dict[str, Callable[..., Any]] = {
+        "cholesky": cholesky,
+        "triangular_solve": triangular_solve,
         "lu": lu,
         "lu_factor": lambda a: linalg.lu(a)[:2],
         "householder_qr": geqrf_primitive().bind,
@@ -136,45 +139,18 @@ def _marked() -> dict[str, Callable[..., Any]]:
         "eig": lambda a: linalg.eig(a, compute_left_eigenvectors=False),
         "schur": linalg.schur,
     }
+    return functions[kind]
 
 
-def _cholesky(operation: ir.Operation) -> tuple[tuple[bool, ...], Callable[..., Any]]:
-    """The options of a `stablehlo.cholesky`, and JAX's function for it."""
-    import jax.numpy as jnp
-    from jax.lax import linalg
-
-    lower = flag_of(operation, "lower", False)
-
-    def cholesky(a: Any) -> Any:
-        if lower:
-            return linalg.cholesky(a, symmetrize_input=False)
-        return jnp.swapaxes(linalg.cholesky(jnp.swapaxes(a, -1, -2), symmetrize_input=False), -1, -2)
-
-    return (lower,), cholesky
-
-
-def _triangular_solve(operation: ir.Operation) -> tuple[tuple[bool, ...], Callable[..., Any]]:
-    """The options of a `stablehlo.triangular_solve`, and JAX's function for it."""
-    from jax.lax import linalg
-
-    options = {
-        "left_side": flag_of(operation, "left_side", True),
-        "lower": flag_of(operation, "lower", False),
-        "unit_diagonal": flag_of(operation, "unit_diagonal", False),
-        "transpose_a": "NO_TRANSPOSE" not in str(operation.attributes["transpose_a"]),
-        "conjugate_a": "ADJOINT" in str(operation.attributes["transpose_a"]),
-    }
-    return tuple(options.values()), lambda a, b: linalg.triangular_solve(a, b, **options)
-
-
-def _lowered(function: Callable[..., Any], operation: ir.Operation, platform: str) -> str:
+def _lowered(kind: str, operation: ir.Operation, platform: str) -> str:
     import jax
 
     types = [ir.RankedTensorType(value.type) for value in operation.operands]
     with enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(tuple(x.shape), numpy_dtype(x.element_type)) for x in types]
         try:
-            return jax.jit(function).trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
+            function = jax.jit(_function(kind, operation))
+            return function.trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
         except (TypeError, ValueError) as error:
             what = ", ".join(map(str, types))
             raise PassError(f"device_linalg: no library takes {what} (at {operation.location}): {error}") from None

@@ -11,13 +11,13 @@ array that is written part by part. `hoist` and `dependent` say where a loop can
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir import ops
 from ..ir.bindings import ir
-from ..ir.kinds import identity, is_elementwise
+from ..ir.kinds import identity
 from ..ir.op_sheet import Form, form_of, shortened
 from ..ir.ops import clone
 from ..ir.rows import Rows, separable
@@ -149,30 +149,45 @@ class Part:
         return self._taken[value, lifted]
 
 
-def apart(values: Sequence[ir.Value], block: ir.Block, region: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The ops that make values from outside and are worth doing step by step.
+def apart(
+    values: Iterable[ir.Value],
+    block: ir.Block,
+    region: Iterable[ir.Operation],
+    worth: Callable[[ir.Operation, Container[ir.Operation]], bool],
+) -> tuple[list[ir.Operation], list[ir.Value]]:
+    """The ops that make values from outside and are done step by step; and the values that are left to be read.
 
     Args:
         values: those that steps take parts of.
         block: the loop's.
-        region: ops that are done step by step: a use by them alone is no reason to have a value as a whole.
+        region: ops that are done step by step.
+        worth: whether an op of which a step could do its part is done step by step, too, beside those that are.
     """
     moved: list[ir.Operation] = []
-    inside = set(region)
-    pending = list(values)
+    leaves: dict[ir.Value, None] = {}
+    inside, pending = set(region), list(values)
     while pending:
-        op = owner(pending.pop())
-        if op is None or op.block != block or op in inside or not separable(op):
+        value = pending.pop()
+        op = owner(value)
+        if op in inside:
             continue
-        light = op.name in ("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim")
-        if not light:
-            alone = all(use.owner.operation in inside for use in op.results[0].uses)
-            if not alone or not (is_elementwise(op) or op.name == "stablehlo.transpose"):
-                continue
-        inside.add(op)
-        moved.append(op)
-        pending.extend(op.operands)
-    return moved
+        if op is not None and op.block == block and separable(op) and worth(op, inside):
+            leaves.pop(value, None)
+            inside.add(op)
+            moved.append(op)
+            pending.extend(op.operands)
+        else:
+            leaves[value] = None
+    return moved, list(leaves)
+
+
+def used_elsewhere(op: ir.Operation, inside: Container[ir.Operation]) -> bool:
+    """Whether an op's result is used by other ops than these."""
+    return any(user not in inside for user in users(op.results[0]))
+
+
+# Sorts ops of one block.
+_IN_ORDER: Any = functools.cmp_to_key(lambda a, b: -1 if a.is_before_in_block(b) else 1)
 
 
 def reads(op: ir.Operation) -> list[ir.Value]:
@@ -182,19 +197,12 @@ def reads(op: ir.Operation) -> list[ir.Value]:
 
 def late(values: Iterable[ir.Value], place: ir.Operation) -> list[ir.Operation]:
     """The ops behind a place in its block that values are made from, each behind those that it reads."""
-    found: dict[ir.Operation, None] = {}
-    pending = [(value, False) for value in values]
-    while pending:
-        value, ready = pending.pop()
-        op = owner(value)
-        if op is None or op in found or op.block != place.block or op.is_before_in_block(place):
-            continue
-        if ready:
-            found[op] = None
-        else:
-            pending.append((value, True))
-            pending.extend((operand, False) for operand in reads(op))
-    return list(found)
+
+    def makers(values: Iterable[ir.Value]) -> list[ir.Operation]:
+        ops = (op for value in values if (op := owner(value)) is not None and op.block == place.block)
+        return [op for op in ops if not op.is_before_in_block(place)]
+
+    return sorted(reached(makers(values), lambda op: makers(reads(op))), key=_IN_ORDER)
 
 
 def hoist(values: Iterable[ir.Value], place: ir.Operation) -> None:
@@ -210,8 +218,7 @@ def dependent(loop: ir.Operation) -> list[ir.Operation]:
         for user in (user for result in op.results for user in users(result)):
             yield next(around for around in (user, *ancestors(user)) if around.block == loop.block)
 
-    in_order: Any = functools.cmp_to_key(lambda a, b: -1 if a.is_before_in_block(b) else 1)
-    return sorted(list(reached([loop], following))[1:], key=in_order)
+    return sorted(list(reached([loop], following))[1:], key=_IN_ORDER)
 
 
 _SELECTING = frozenset(f"stablehlo.{name}" for name in ("compare", "select", "and", "or", "not", "return", "constant"))

@@ -21,7 +21,7 @@ Rounding: none changes. Each element comes from the same operations on the same 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Container
 
 from ..analysis.costs import cost, store
 from ..analysis.loops import Loop, slices_of
@@ -29,9 +29,10 @@ from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO
 from ..ir.refused import Refused, require
 from ..ir.rows import Rows, separable
-from ..ir.values import elements_of, loops_by_depth, owner, static_bytes, static_shape, users
+from ..ir.values import elements_of, loops_by_depth, owner, static_bytes, static_shape
 from ..ir.while_ops import argument_number, drop_dead_carries, invariants
 from .report import Report
+from .stepwise import apart, used_elsewhere
 
 _MOST = 64  # ops that are moved for one array
 _THERE_ANYWAY = ("stablehlo.constant", "stablehlo.while")  # in memory whatever becomes of the array
@@ -109,12 +110,13 @@ def _plan(definer: ir.Operation) -> tuple[list[ir.Operation], list[tuple[ir.Oper
     size = elements_of(source.type)
     require(size > 0, "it has no elements")
     often = reads / size
-    moved, leaves = _take_apart(definer)
-    inside = {op.results[0] for op in moved}
+    found_apart = apart(definer.operands, definer.block, [definer], _worth)
+    moved, leaves = [definer, *found_apart[0]], found_apart[1]
+    require(len(moved) <= _MOST, f"it is made by more than {_MOST} ops")
     once, again = 0.0, 0.0
     for op in moved:
         price = cost(op) or 0
-        shared = others if op is definer else _used_elsewhere(op, inside)
+        shared = others if op is definer else used_elsewhere(op, moved)
         once += price
         again += price * (often if shared else max(often - 1.0, 0.0))
     bytes_ = static_bytes(source.type) or 0
@@ -132,33 +134,7 @@ def _plan(definer: ir.Operation) -> tuple[list[ir.Operation], list[tuple[ir.Oper
     return moved, found
 
 
-def _take_apart(definer: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]]:
-    """The ops that make an array, as far as slices of them can be computed; and the values that those read.
-
-    Raises:
-        Refused: there are very many.
-    """
-    moved: list[ir.Operation] = []
-    leaves: dict[ir.Value, None] = {}
-    pending, results = [definer], {definer.results[0]}
-    while pending:
-        op = pending.pop()
-        moved.append(op)
-        require(len(moved) <= _MOST, f"it is made by more than {_MOST} ops")
-        for operand in op.operands:
-            source = owner(operand)
-            if operand in results:
-                continue
-            if source is not None and source.block == definer.block and separable(source) and _worth(source, results):
-                leaves.pop(operand, None)
-                results.add(operand)
-                pending.append(source)
-            else:
-                leaves[operand] = None
-    return moved, list(leaves)
-
-
-def _worth(op: ir.Operation, results: Collection[ir.Value]) -> bool:
+def _worth(op: ir.Operation, inside: Container[ir.Operation]) -> bool:
     """Whether an op on the way is done in the loop; an expensive one whose result is also used elsewhere is not."""
     if op.name == "stablehlo.constant":
         return True
@@ -166,9 +142,4 @@ def _worth(op: ir.Operation, results: Collection[ir.Value]) -> bool:
     price = cost(op)
     if price is None or size is None:
         return False
-    return price <= 0.2 * store(size) or not _used_elsewhere(op, results)
-
-
-def _used_elsewhere(op: ir.Operation, results: Collection[ir.Value]) -> bool:
-    """Whether an op's result is used by other ops than those that have these results."""
-    return any(not user.results or user.results[0] not in results for user in users(op.results[0]))
+    return price <= 0.2 * store(size) or not used_elsewhere(op, inside)

@@ -13,7 +13,7 @@ them stay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from ...analysis.costs import MOVING
 from ...analysis.loops import Affine, Loop, Stack
 from ...ir import ops
 from ...ir.bindings import ir, run_pipeline, stablehlo
-from ...ir.kinds import EFFECTS, STABLEHLO
+from ...ir.kinds import EFFECTS, STABLEHLO, is_elementwise
 from ...ir.ops import clone
 from ...ir.refused import Refused, needed, require
 from ...ir.rows import Rows
@@ -44,6 +44,7 @@ from ..stepwise import (
     late,
     reads,
     split,
+    used_elsewhere,
 )
 from .region import Region, deviations, exponentials, is_difference, lift, masked, summed
 
@@ -336,7 +337,7 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
     read = [(x, row) for node in nodes for x, row in zip(node.op.operands, node.rows, strict=True)]
     read = [(x, row) for x, row in read if x not in region.lifted]
     hoist([x for x, _ in read], op)
-    rows = Rows(apart([x for x, row in read if row is not None], op.block, done))
+    rows = Rows(apart([x for x, row in read if row is not None], op.block, done, _is_light)[0])
     keep = [carry for carry, result in enumerate(op.results) if result not in gone]
     counting = loop.affine(loop.body.arguments[loop.counter]) == Affine(1, 0)
     falls = any(region.stacks[value].place.slope < 0 for value in gone)
@@ -381,6 +382,13 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
         for old, value in zip(each.op.results, values, strict=True):
             old.replace_all_uses_with(value)
     return [op, *done]
+
+
+def _is_light(op: ir.Operation, inside: Container[ir.Operation]) -> bool:
+    """Whether an op is made step by step: from nothing, or as work that nothing else wants as a whole."""
+    if op.name in ("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim"):
+        return True
+    return (is_elementwise(op) or op.name == "stablehlo.transpose") and not used_elsewhere(op, inside)
 
 
 # What XLA:CPU computes again in each fusion that uses it, at several nanoseconds an element.
