@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -122,8 +123,10 @@ class Scope(export.SymbolicScope):
         if difference in self._different or -difference in self._different:
             return False
         if self.sizes is None:
-            if self._is_known_to_differ(a, b):
-                return False
+            for holds in (lambda: a - b >= 1, lambda: b - a >= 1):
+                with suppress(inconclusive_error()):
+                    if holds():
+                        return False
             if is_inside(frame):  # what JAX takes for granted the program demands, but for its ways of a few elements
                 if not isinstance(b, int) or b == 0:
                     self._record(lhs, "!=", rhs, frame)
@@ -134,15 +137,6 @@ class Scope(export.SymbolicScope):
         if equal and solve(difference, self.sizes) is not None:
             raise Fixed
         return equal
-
-    def _is_known_to_differ(self, a: Any, b: Any) -> bool:
-        for holds in (lambda: a - b >= 1, lambda: b - a >= 1):
-            try:
-                if holds():
-                    return True
-            except inconclusive_error():
-                continue
-        return False
 
     def is_at_least(self, a: Any, b: Any, text: str, frame: FrameType) -> bool:
         """Whether a size is at least another one, where JAX cannot tell."""
@@ -182,17 +176,13 @@ class Scope(export.SymbolicScope):
 
     def limit(self, dim: Dim, largest: int, frame: FrameType) -> None:
         """Notes that a size which becomes data is at most so large in absolute value, and its parts fit 64 bits."""
-        self._limit(dim, largest, frame)
-        for part in dimension.operands(dim):
-            self._limit(part, LARGEST[64], frame)
-
-    def _limit(self, dim: Dim, largest: int, frame: FrameType) -> None:
-        low, high = dimension.bounds(dim, dict.fromkeys(dimension.roots(dim), (1, LARGEST[32])))
-        text = f"a number of {largest.bit_length()} bits in {where(frame)}"
-        if high is None or high > largest:
-            self.limits.setdefault((dim, largest), Constraint(largest, ">=", dim, text, "overflow"))
-        if low is None or low < -largest:
-            self.limits.setdefault((-dim, largest), Constraint(dim, ">=", -largest, text, "overflow"))
+        for part, most in ((dim, largest), *((part, LARGEST[64]) for part in dimension.operands(dim))):
+            low, high = dimension.bounds(part, dict.fromkeys(dimension.roots(part), (1, LARGEST[32])))
+            text = f"a number of {most.bit_length()} bits in {where(frame)}"
+            if high is None or high > most:
+                self.limits.setdefault((part, most), Constraint(most, ">=", part, text, "overflow"))
+            if low is None or low < -most:
+                self.limits.setdefault((-part, most), Constraint(part, ">=", -most, text, "overflow"))
 
     def _record(self, lhs: Dim, relation: Any, rhs: Dim, frame: FrameType) -> None:
         self.guards.setdefault((relation, lhs - rhs), Constraint(lhs, relation, rhs, where(frame)))

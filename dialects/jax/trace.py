@@ -31,7 +31,6 @@ from ...codegen import forks
 from ...codegen import signature as signatures
 from ...codegen.analysis.platforms import in_the_way, listed
 from ...codegen.constraints import Constraint
-from ...codegen.dims import Dim
 from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.graph import named_parameters
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
@@ -202,10 +201,10 @@ def trace(
         if fixing is not None and solution is not None:
             fixed = (*fixed, fixing)
             root, value = solution
-            described = [
-                replace(x, dims=tuple(dimension.substitute(dim, {root: value}) for dim in x.dims)) for x in described
-            ]
-            demands = _demands_with(demands, root, value)
+            fix = functools.partial(dimension.substitute, mapping={root: value})
+            described = [replace(x, dims=tuple(map(fix, x.dims))) for x in described]
+            demands = [replace(c, lhs=fix(c.lhs), rhs=fix(c.rhs)) for c in demands]
+            demands = [c for c in demands if dimension.roots(c.lhs) | dimension.roots(c.rhs)]
         elif error is None:
             assert traced is not None  # what ends a trace fixes a size
             again = functools.partial(
@@ -333,14 +332,6 @@ def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
     leaves = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in leaves]
     keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in leaves)
     return [jax.random.key_data(x) if is_key(x) else x for x in leaves], tree, keys
-
-
-def _demands_with(demands: Sequence[Constraint], root: str, value: Dim) -> list[Constraint]:
-    found = [
-        replace(c, lhs=dimension.substitute(c.lhs, {root: value}), rhs=dimension.substitute(c.rhs, {root: value}))
-        for c in demands
-    ]
-    return [c for c in found if dimension.roots(c.lhs) | dimension.roots(c.rhs)]
 
 
 def _reason(name: str, roots: Sequence[str], error: Exception) -> str:

@@ -81,18 +81,14 @@ def _drawing_class(class_: Any) -> type:
 
     aeppl marks random variables by classes of its own, which change nothing of how they draw.
     """
-    for base in class_.__mro__[:-1]:
-        if find(class_name(base)) is not None:
-            class_ = base if _law(base) == _law(class_) else class_
-            break
-    found: type = class_
+
+    def law(kind: type) -> list[Any]:
+        found = [getattr(kind, name, None) for name in ("perform", "rng_fn", "rng_fn_scipy", "name")]
+        return [getattr(x, "__func__", x) for x in found]
+
+    base = next((base for base in class_.__mro__[:-1] if find(class_name(base)) is not None), class_)
+    found: type = base if law(base) == law(class_) else class_
     return found
-
-
-def _law(class_: type) -> list[Any]:
-    """What a random variable's draws follow from."""
-    found = [getattr(class_, name, None) for name in ("perform", "rng_fn", "rng_fn_scipy", "name")]
-    return [getattr(x, "__func__", x) for x in found]
 
 
 def name_of(op: Any) -> str:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -180,19 +180,13 @@ class Products(Reader):
         """
         for quotient in product.quotients:
             inner = self.read(quotient)
-            above, below = list(product.above), list(product.below)
-            if inner.masks or inner.negative or inner.shapes:
+            pairs = (product.above, inner.above), (product.below, inner.below)
+            if inner.masks or inner.negative or inner.shapes or not all(Counter(y) <= Counter(x) for x, y in pairs):
                 continue
-            if self._take(above, inner.above) and self._take(below, inner.below):
-                product.above, product.below = [quotient, *above], below
-
-    def _take(self, factors: list[Factor], taken: Sequence[Factor]) -> bool:
-        """Removes these; whether all of them were there."""
-        for factor in taken:
-            if factor not in factors:
-                return False
-            factors.remove(factor)
-        return True
+            for factors, taken in pairs:
+                for factor in taken:
+                    factors.remove(factor)
+            product.above.insert(0, quotient)
 
     def mask(self, factor: Factor) -> Mask | None:
         """The mask of a selection that has zero for one of its branches, or None."""
@@ -402,29 +396,24 @@ class Sums(Products):
         for term in terms:
             mask = self.mask(term[0])
             for other, members in groups:
-                if mask is not None and other is not None and self._is_same_mask(mask, other):
+                if mask is None or other is None or mask.first != other.first:
+                    continue
+                one, two = mask.condition, other.condition
+                if one.expand == two.expand and self.same(one.variable, two.variable):
                     members.append(term)
                     break
             else:
                 groups.append((mask, [term]))
-        return [
-            members[0] if mask is None or len(members) == 1 else (self._selection(mask, members), False)
-            for mask, members in groups
-        ]
-
-    def _is_same_mask(self, mask: Mask, other: Mask) -> bool:
-        return (
-            mask.first == other.first
-            and mask.condition.expand == other.condition.expand
-            and self.same(mask.condition.variable, other.condition.variable)
-        )
-
-    def _selection(self, mask: Mask, terms: list[Term]) -> Factor:
-        """Between zero and the sum of what the terms select."""
-        branches = [(Factor(x.variable.owner.inputs[1 + mask.first], x.expand), negative) for x, negative in terms]
-        inside, zero = self._sum(branches), mask.zero.build()
-        pair = (zero, inside) if mask.first else (inside, zero)
-        return Factor(self.functions["switch"](mask.condition.build(), *pair))
+        kept = []
+        for mask, members in groups:
+            if mask is None or len(members) == 1:
+                kept.append(members[0])
+                continue
+            branches = [(Factor(x.variable.owner.inputs[1 + mask.first], x.expand), minus) for x, minus in members]
+            inside, zero = self._sum(branches), mask.zero.build()
+            pair = (zero, inside) if mask.first else (inside, zero)
+            kept.append((Factor(self.functions["switch"](mask.condition.build(), *pair)), False))
+        return kept
 
     def _without_pairs(self, terms: list[Term]) -> list[Term]:
         """The terms without each two of opposite signs that are the same."""

@@ -54,9 +54,14 @@ class Quotients(Products):
         before = len(product)
         zero = next((f for f in above if self.is_zero(f.variable)), None)
         if zero is not None and before > 1 and root.type.dtype.startswith("float"):
-            return [self.build(root, self._zero(product, zero))]
+            # With the axes of all the rest: a value that does not depend on a variable has no gradient by it.
+            masks = [part for mask in product.masks for part in (mask.condition, mask.zero)]
+            rest = [f for f in [*above, *below] if f is not zero]
+            return [self.build(root, Product(above=[zero], shapes=[*rest, *product.shapes, *masks]))]
         self._drop_units(product)
-        self._drop_ones(above, below)
+        # A factor 1 would hide what the product is; one stays where there is nothing else.
+        below[:] = [f for f in below if not self.is_constant(f.variable, 1)] or ([] if above else below[:1])
+        above[:] = [f for f in above if not self.is_constant(f.variable, 1)] or above[:1]
         while (cancelled := self._quotient(above, below, self._cancelled)) is not None:
             above.remove(ONE)
             product.shapes.append(cancelled)
@@ -71,12 +76,6 @@ class Quotients(Products):
             return None
         return [self.build(root, product)]
 
-    def _zero(self, product: Product, zero: Factor) -> Product:
-        """The zero, with the axes of all the rest: a value that does not depend on a variable has no gradient by it."""
-        masks = [part for mask in product.masks for part in (mask.condition, mask.zero)]
-        rest = [f for f in [*product.above, *product.below] if f is not zero]
-        return Product(above=[zero], shapes=[*rest, *product.shapes, *masks])
-
     def _drop_units(self, product: Product) -> None:
         """Drops constants whose product is 1 or -1: `2 * x * -0.5` overflows where x is the largest number."""
         constants = [f for f in product.above if self.value(f.variable) is not None]
@@ -85,11 +84,6 @@ class Quotients(Products):
             product.above[:] = [f for f in product.above if f not in constants]
             product.shapes += constants
             product.negative ^= total < 0
-
-    def _drop_ones(self, above: list[Factor], below: list[Factor]) -> None:
-        """A factor 1 would hide what the product is; one stays where there is nothing else."""
-        below[:] = [f for f in below if not self.is_constant(f.variable, 1)] or ([] if above else below[:1])
-        above[:] = [f for f in above if not self.is_constant(f.variable, 1)] or above[:1]
 
     def _quotient(
         self, above: list[Factor], below: list[Factor], ratio: Callable[[Factor, Factor], Factor | None]

@@ -196,7 +196,12 @@ _ARITHMETIC = frozenset({
 
 def kept_for(pair: Pair) -> list[Any]:
     """The values of the first loop's steps that the second is to read, beyond those that it reads already."""
-    inner, varying = pair.backward, _varying(pair.forward)
+    inner, forward = pair.backward, pair.forward
+    constant = {inner for _, inner in forward.parts.constants}
+    varying = {x for x in forward.parts.inner_inputs if x not in constant}  # from step to step, as far as can be told
+    for node in forward.nodes:
+        if any(x in varying for x in node.inputs):
+            varying.update(node.outputs)
     own = [x for node in inner.nodes if any(y not in pair.same for y in node.outputs) for x in node.inputs]
     pending = [pair.same[x] for x in (*own, *inner.parts.inner_outputs) if x in pair.same]
     read: dict[Any, bool] = {}  # whether a value is kept for it
@@ -210,7 +215,7 @@ def kept_for(pair: Pair) -> list[Any]:
             pending += value.owner.inputs
     # States before a step, each the only one of its trace: in a trace of their own they need no initial rows in front,
     # which would be a copy of the whole.
-    states = [[x for x in pair.earlier if x in state.inner and x in read] for state in pair.forward.states]
+    states = [[x for x in pair.earlier if x in state.inner and x in read] for state in forward.states]
     return [*(found[0] for found in states if len(found) == 1), *(x for x, kept in read.items() if kept)]
 
 
@@ -221,16 +226,6 @@ def _is_cheap(value: Any, given: set[Any]) -> bool:
         source = value.owner.inputs[0]
         return source in given or _is_cheap(source, given)
     return type(op).__name__ in _MOVING or type(getattr(op, "scalar_op", None)).__name__ in _ARITHMETIC
-
-
-def _varying(loop: Loop) -> set[Any]:
-    """The inner variables that differ from step to step, as far as can be told."""
-    constant = {inner for _, inner in loop.parts.constants}
-    varying = {x for x in loop.parts.inner_inputs if x not in constant}
-    for node in loop.nodes:
-        if any(x in varying for x in node.inputs):
-            varying.update(node.outputs)
-    return varying
 
 
 # ---- a Scan, part by part, with inner graphs of its step (logsumexp) spelled out ------------------------------------

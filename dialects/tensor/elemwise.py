@@ -307,27 +307,17 @@ def _restored(reduced: Tensor, like: Tensor, axes: Sequence[int]) -> Tensor:
     return hlo.broadcast_in_dim(reduced, like.dims, [axis for axis in range(like.ndim) if axis not in axes])
 
 
-def _shifted(x: Tensor, axes: Sequence[int]) -> Tensor:
-    return x - _restored(hlo.reduce_monoid(x, axes, "maximum"), x, axes)
-
-
-@lowers("Softmax")
+@lowers("Softmax", "LogSoftmax")
 def softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
-    """exp(x - max) / sum(exp(x - max)) over the op's axes."""
+    """exp(x - max) / sum(exp(x - max)) over the op's axes, or the logarithm: x - max - log(sum(exp(x - max)))."""
     x = hlo.convert(x, ctx.out_dtype())
     axes = reduced_axes(node.op.axis, x.ndim)
-    weights = hlo.exponential(_shifted(x, axes))
-    return weights / _restored(hlo.reduce_monoid(weights, axes, "add"), x, axes)
-
-
-@lowers("LogSoftmax")
-def log_softmax(ctx: Context, node: Any, x: Tensor) -> Tensor:
-    """x - max - log(sum(exp(x - max))) over the op's axes."""
-    x = hlo.convert(x, ctx.out_dtype())
-    axes = reduced_axes(node.op.axis, x.ndim)
-    shifted = _shifted(x, axes)
-    total = hlo.log(hlo.reduce_monoid(hlo.exponential(shifted), axes, "add"))
-    return shifted - _restored(total, x, axes)
+    shifted = x - _restored(hlo.reduce_monoid(x, axes, "maximum"), x, axes)
+    weights = hlo.exponential(shifted)
+    total = hlo.reduce_monoid(weights, axes, "add")
+    if type(node.op).__name__ == "LogSoftmax":
+        return shifted - _restored(hlo.log(total), x, axes)
+    return weights / _restored(total, x, axes)
 
 
 @lowers("SoftmaxGrad")

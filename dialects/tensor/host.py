@@ -125,7 +125,8 @@ def _alone(node: Any, operands: Sequence[Any]) -> tuple[Group, list[Tensor]]:
     batched = getattr(node, "batch_ndim", None) is not None
     outputs = node.op.make_node(*inputs).outputs if batched else node.outputs
     tensors = [x for variable, x in zip(inputs, operands, strict=True) if not has_value(variable)]
-    return alone(node.op, inputs, outputs), tensors
+    made = _apply(node.op)(node.op, inputs, [x.type() for x in outputs])
+    return Group((made,), tuple(x for x in inputs if not has_value(x))), tensors
 
 
 def _result_dims(ctx: Context, group: Group, lower: Lower) -> list[tuple[Dim, ...]]:
@@ -253,12 +254,6 @@ def group_of(node: Any, is_given: Callable[[Any], bool]) -> Group:
     return Group(tuple(nodes), tuple(inputs))
 
 
-def alone(op: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> Group:
-    """A node of its own."""
-    node = _apply(op)(op, list(inputs), [variable.type() for variable in outputs])
-    return Group((node,), tuple(x for x in inputs if not has_value(x)))
-
-
 class Performed:
     """Nodes as a function from values to values.
 
@@ -279,46 +274,33 @@ class Performed:
         self._constants = [x.data for x in constants]
         known = [*inputs, *constants, *(x for node in self.nodes for x in node.outputs)]
         place = {x: number for number, x in enumerate(known)}
-        self._steps = [(_performer(node), [place[x] for x in node.inputs]) for node in self.nodes]
+        self._places = [[place[x] for x in node.inputs] for node in self.nodes]
         # An inner function that an op compiles has containers of its own, which no two calls may use at once.
         self._locks = [threading.RLock() for node in group.nodes if hasattr(node.op, "_fn")]
         self._prepared = False
 
     def __call__(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
         """The outputs' values."""
-        if not self._locks:
-            return self._run(arrays)
         with ExitStack() as stack:
             for lock in self._locks:
                 stack.enter_context(lock)
-            return self._run(arrays)
-
-    def _run(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        # A function may write to what it gets.
-        values = [*arrays, *(x.copy() if isinstance(x, np.ndarray) else x for x in self._constants)]
-        for place in self._scalars:
-            values[place] = values[place][()]
-        found: list[Any] = []
-        for node, (perform, places) in zip(self.nodes, self._steps, strict=True):
-            if not self._prepared:
-                node.op.prepare_node(node, None, None, "py")
-            found = perform([values[place] for place in places])
-            values += found
-        self._prepared = True
-        return found
-
-
-def _performer(node: Any) -> Callable[[list[Any]], list[Any]]:
-    """A node's `perform` as a function of values."""
-    count = len(node.outputs)
-    writes = bool(getattr(node.op, "destroy_map", None))
-
-    def run(values: list[Any]) -> list[Any]:
-        storage: list[list[Any]] = [[None] for _ in range(count)]
-        node.op.perform(node, copy.deepcopy(values) if writes else values, storage)  # others may need what it writes to
-        return [value for (value,) in storage]
-
-    return run
+            # A function may write to what it gets.
+            values = [*arrays, *(x.copy() if isinstance(x, np.ndarray) else x for x in self._constants)]
+            for place in self._scalars:
+                values[place] = values[place][()]
+            found: list[Any] = []
+            for node, places in zip(self.nodes, self._places, strict=True):
+                if not self._prepared:
+                    node.op.prepare_node(node, None, None, "py")
+                given: Any = [values[place] for place in places]
+                if getattr(node.op, "destroy_map", None):
+                    given = copy.deepcopy(given)  # others may need what it writes to
+                storage: list[list[Any]] = [[None] for _ in node.outputs]
+                node.op.perform(node, given, storage)
+                found = [value for (value,) in storage]
+                values += found
+            self._prepared = True
+            return found
 
 
 def is_tensor(variable: Any) -> bool:

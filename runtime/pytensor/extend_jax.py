@@ -25,8 +25,7 @@ Funcify = Callable[..., Any]
 
 # PyTensor's JAX mode drops checks, and PyMC's JAX samplers do; what it does not know goes by `object`.
 _PREFERRED = ("CheckAndRaise", "Assert", "object")
-_replaced: dict[type, Funcify] = {}
-_ours: dict[type, Funcify] = {}
+_replaced: dict[type, tuple[Funcify, Funcify]] = {}  # theirs, and ours
 
 
 def extend_jax() -> Use:
@@ -53,7 +52,7 @@ def _replace() -> Callable[[], None]:
 
     graphs = library("pytensor").fgraph.__mro__
     for class_, theirs in list(jax_funcify.registry.items()):
-        if theirs is _ours.get(class_):
+        if class_ in _replaced and theirs is _replaced[class_][1]:
             continue
         if class_ in graphs and class_ is not object:
             made = _graph(theirs)
@@ -61,14 +60,13 @@ def _replace() -> Callable[[], None]:
             made = _op(theirs, preferred=class_.__name__ in _PREFERRED)
         else:
             continue
-        _replaced[class_], _ours[class_] = theirs, made
+        _replaced[class_] = theirs, made
         jax_funcify.register(class_, made)
 
     def undo() -> None:
-        for class_, theirs in _replaced.items():
+        for class_, (theirs, _) in _replaced.items():
             jax_funcify.register(class_, theirs)
         _replaced.clear()
-        _ours.clear()
 
     return undo
 
