@@ -100,7 +100,7 @@ _SHORT = {
     "COMPAT": "codegen/ir/jax_compat.py",
     "SELECTION": "dialects/rewrites/selection.py",
     "MODES": "runtime/mode/classes.py",
-    "KEYS": "dialects/random/key_ops.py",
+    "KEYS": "dialects/tensor/random.py",
     "ALL": "nothing works",
     "CALLS": "calls of NumPy arrays take JAX's own way",
     "STORED": "executables of bundles are compiled in place of loaded",

@@ -2,6 +2,6 @@
 
 from aesara.graph.op import Op
 
-from .key_ops import with_base
+from ..tensor.random import with_base
 
 Keys, Draw = with_base(Op, "aesara", __name__)

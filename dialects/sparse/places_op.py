@@ -19,8 +19,8 @@ from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
 from ...codegen.emit import Context
 from ..library import library
-from ..random.key_ops import PlainOp
 from ..registry import lowers
+from ..tensor.random import PlainOp
 
 GRAPHS = library("pytensor")
 
