@@ -7,12 +7,11 @@ differ in the name of the package, and from release to release in where classes 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from ..codegen.versions import check_library
-from .rewrites.selection import Rewrite, Rewrites
+from .rewrites.selection import Rewrites
 
 
 class Library:
@@ -39,23 +38,9 @@ class Library:
         self.rewrites = Rewrites(module, saves_steps=package == "pytensor")
         self.generator = module("tensor.random.type").RandomType
 
-    @property
-    def clone_replace(self) -> Any:
-        """From outputs and replacements of variables to the outputs of a copy."""
-        try:
-            return self.module("graph.replace").clone_replace
-        except ImportError:  # Aesara
-            return self.module("graph.basic").clone_replace
-
     def is_generator(self, variable: Any) -> bool:
         """Whether a variable is a random generator that a key can stand for."""
         return isinstance(variable.type, self.generator)
-
-    def rewrite(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite = True
-    ) -> tuple[list[Any], list[Any]]:
-        """The graph rewritten, on a copy where anything changes; see `Rewrites.apply`."""
-        return self.rewrites.apply(inputs, outputs, how)
 
 
 @functools.cache

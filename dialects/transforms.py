@@ -36,6 +36,7 @@ from ..codegen.graph import order
 from .library import Library
 from .releases import unflatten
 from .rewrites.eigenvectors import with_slopes
+from .rewrites.rebuilding import replaced
 
 
 @dataclass
@@ -126,8 +127,7 @@ class Transforms:
         ones = {seed: basic.ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
         found = [basic.zeros_like(outputs[j]) if y is None else y for j, y in zip(smooth, pushed, strict=True)]
         results = [_as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)]
-        results = list(self._library.clone_replace(results, ones)) if results else []
-        return Transformed([*inputs, *tangents], results, tuple(smooth))
+        return Transformed([*inputs, *tangents], replaced(results, ones), tuple(smooth))
 
     @_with_sizes_looked_up
     def pullback(
@@ -217,13 +217,10 @@ def is_smooth(variable: Any) -> bool:
 
 def _companion(variable: Any, what: str) -> Any:
     """A (co)tangent: a variable of the same type, in which `SplitDims` may have put the -1 that was asked for."""
-    shape = tuple(None if size is None or size < 0 else size for size in _static_shape(variable))
-    kind = variable.type if shape == _static_shape(variable) else variable.type.clone(shape=shape)
+    known = tuple(getattr(variable.type, "shape", ()))
+    shape = tuple(None if size is None or size < 0 else size for size in known)
+    kind = variable.type if shape == known else variable.type.clone(shape=shape)
     return kind(name=f"{variable.name}_{what}" if variable.name else what)
-
-
-def _static_shape(variable: Any) -> tuple[int | None, ...]:
-    return tuple(getattr(variable.type, "shape", ()))
 
 
 def taking_floats(
@@ -241,7 +238,7 @@ def taking_floats(
         whole = tensor.cast(fresh[place], x.type.dtype)
         check = checks.CheckAndRaise(ValueError, f"{x.name or 'an integer argument'} must be whole numbers")
         replacements[x] = check(whole, tensor.all(tensor.eq(fresh[place], whole)))
-    return fresh, library.clone_replace(list(outputs), replacements)
+    return fresh, replaced(outputs, replacements)
 
 
 # ---- equal nodes as one ---------------------------------------------------------------------------------------------

@@ -223,7 +223,8 @@ def without_duplicates(closed: ClosedJaxpr, done: dict[int, ClosedJaxpr]) -> Clo
     for equation in closed.jaxpr.eqns:
         inputs = [x if isinstance(x, Literal) else new.get(x, x) for x in equation.invars]
         params = {name: _inside(equation, value, done) for name, value in equation.params.items()}
-        same = None if _is_apart(equation) else _find(known, equation, inputs, params)
+        apart = equation.effects or any(part in equation.primitive.name for part in _APART)
+        same = None if apart else _find(known, equation, inputs, params)
         if same is not None:
             new.update(zip(equation.outvars, same.outvars, strict=True))
             continue
@@ -246,20 +247,12 @@ def _inside(equation: Any, value: Any, done: dict[int, ClosedJaxpr]) -> Any:
     return value
 
 
-def _is_apart(equation: Any) -> bool:
-    name = equation.primitive.name
-    return bool(equation.effects) or any(part in name for part in _APART)
-
-
 def _key(equation: Any, inputs: Sequence[Any]) -> Any:
-    return (equation.primitive, *map(_operand, inputs), *[x.aval for x in equation.outvars])
-
-
-def _operand(x: Any) -> Any:
-    if not isinstance(x, Literal):
-        return x
-    value = np.asarray(x.val)
-    return x.aval, value.dtype, value.tobytes()
+    values = []
+    for x in inputs:
+        data = np.asarray(x.val) if isinstance(x, Literal) else None
+        values.append(x if data is None else (x.aval, data.dtype, data.tobytes()))
+    return (equation.primitive, *values, *[x.aval for x in equation.outvars])
 
 
 def _find(known: dict[Any, list[Any]], equation: Any, inputs: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -20,6 +20,7 @@ from .. import registry
 from ..library import Library
 from ..random import keys
 from ..releases import inner_graphs
+from ..rewrites.rebuilding import replaced
 from ..rewrites.selection import Rewrite
 from ..sparse import lower as sparse
 from ..transforms import Transforms, looked_up
@@ -83,7 +84,13 @@ def read(
     listed = set(inputs)
     unlisted = [v for v in _roots(library, outputs, stop=listed) if v not in listed]
     shared = [v for v in unlisted if isinstance(given.get(v, v), library.shared)]
-    _refuse_missing([given.get(v, v) for v in unlisted if v not in set(shared)], asked.outputs)
+    missing = [given.get(v, v) for v in unlisted if v not in set(shared)]
+    if missing:
+        lines = "\n".join(f"  {_name(variable)}: {variable.type}" for variable in missing)
+        needed = ", ".join(_name(output) for output in asked.outputs)
+        raise MissingInputError(
+            f"the outputs ({needed}) depend on variables that are not inputs; add them to the inputs:\n{lines}"
+        )
     containers.update((given.get(variable, variable), given.get(variable, variable)) for variable in shared)
     outputs, large = _large_constants(library, outputs, parameter_limit)
     containers.update(large)
@@ -102,7 +109,7 @@ def read(
     source = (list(everything), list(outputs)) if rewrite == "full" else None
     if rewrite:
         with looked_up(library.module):
-            everything, outputs = library.rewrite(everything, outputs, rewrite)
+            everything, outputs = library.rewrites.apply(everything, outputs, rewrite)
         for item, variable in zip(described, everything, strict=True):
             item.variable = variable
     return Graph(
@@ -168,15 +175,6 @@ def _pair(library: Library, inputs: Any, outputs: Any) -> tuple[list[Any], list[
     return sides[0], sides[1]
 
 
-def _refuse_missing(missing: Sequence[Any], outputs: Sequence[Any]) -> None:
-    if missing:
-        lines = "\n".join(f"  {_name(variable)}: {variable.type}" for variable in missing)
-        needed = ", ".join(_name(output) for output in outputs)
-        raise MissingInputError(
-            f"the outputs ({needed}) depend on variables that are not inputs; add them to the inputs:\n{lines}"
-        )
-
-
 def _found(library: Library, variables: Iterable[Any], rng_inputs: bool) -> list[Any]:
     """The inputs among a graph's roots when nobody says which are."""
     return [
@@ -227,7 +225,7 @@ def _large_constants(library: Library, outputs: list[Any], limit: int | None) ->
             variable = found[constant] = constant.type()
             variable.name = constant.name or f"parameter_{len(values)}"
             values[variable] = Parameter(data, variable.name)
-    return (library.clone_replace(outputs, found) if found else outputs), values
+    return replaced(outputs, found), values
 
 
 def _is_one_number(data: Any) -> bool:

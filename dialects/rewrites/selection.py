@@ -103,7 +103,13 @@ class Rewrites:
             GraphError: `how` is something else.
         """
         if how == "full":
-            return self._full(inputs, outputs)
+            query = self._module("graph.rewriting.db").RewriteDatabaseQuery(
+                include=["fast_run"], exclude=list(EXCLUDED)
+            )
+            outputs = with_slopes(self._module, outputs)
+            fgraph = self._module("graph.fg").FunctionGraph(list(inputs), list(outputs), clone=True)
+            self._module("compile.mode").optdb.query(query).rewrite(fgraph)
+            return list(fgraph.inputs), list(fgraph.outputs)
         if how is not True:
             raise GraphError(f'rewrite={how!r}: expected False, True, or "full"')
         # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
@@ -168,13 +174,6 @@ class Rewrites:
                     fgraph.replace_all(list(dict(pairs).items()), reason="hlograph", import_missing=False)
 
         return Selection()
-
-    def _full(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        query = self._module("graph.rewriting.db").RewriteDatabaseQuery(include=["fast_run"], exclude=list(EXCLUDED))
-        outputs = with_slopes(self._module, outputs)
-        fgraph = self._module("graph.fg").FunctionGraph(list(inputs), list(outputs), clone=True)
-        self._module("compile.mode").optdb.query(query).rewrite(fgraph)
-        return list(fgraph.inputs), list(fgraph.outputs)
 
     def _make_tracker(self, families: tuple[Family, ...]) -> Callable[[Any], list[Any]]:
         """A table of the node rewriters that start from an op."""

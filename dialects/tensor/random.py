@@ -349,33 +349,27 @@ class DrawParts(PlainOp):
 
     def perform(self, node: Any, inputs: Sequence[Any], output_storage: Sequence[list[Any]]) -> None:
         """Draws as a program does, for the shapes of what Python makes of draws; or by the variable's own `rng_fn`."""
+        import jax
+
         from ..random import sampling
 
         key, size, *values = inputs
         own = None if size is None else tuple(int(n) for n in size)
         if sampling.is_python(self.rv_op):
             drawn = self.rv_op.rng_fn(np.random.default_rng(key), *map(np.array, values), own)
-        else:
-            drawn = self._by_jax(own, key, [np.array(x) for x in values])
-        output_storage[0][0] = np.asarray(drawn, self.dtype)
-
-    def _by_jax(self, size: Any, key: Any, parameters: Sequence[Any]) -> Any:
-        import jax
-
-        from ..random import sampling
-
-        pairs = list(zip(parameters, self.rv_op.ndims_params, strict=True))
-        shape = np.broadcast_shapes(*(x.shape[: x.ndim - core] for x, core in pairs)) if size is None else size
-        counting = sampling.counting_parameters(self.rv_op)
-        values = [key]
+            output_storage[0][0] = np.asarray(drawn, self.dtype)
+            return
+        pairs = list(zip(map(np.array, values), self.rv_op.ndims_params, strict=True))
+        shape = np.broadcast_shapes(*(x.shape[: x.ndim - core] for x, core in pairs)) if own is None else own
+        counting, given = sampling.counting_parameters(self.rv_op), [key]
         for place, (x, core) in enumerate(pairs):
             if place in counting:
                 x = np.zeros(np.atleast_1d(x), bool)
                 core = x.ndim
-            values.append(x.reshape((*(1,) * (len(shape) + core - x.ndim), *x.shape)))  # axes of `size` may be missing
-        function = sampling.Sampling(sampling.name_of(self.rv_op), self.dtype, len(shape), tuple(shape))
+            given.append(x.reshape((*(1,) * (len(shape) + core - x.ndim), *x.shape)))  # axes of `size` may be missing
+        function = sampling.Sampling(sampling.name_of(self.rv_op), self.dtype, len(shape), shape)
         with enable_x64(True), jax.threefry_partitionable(True):
-            return np.array(function(*map(jax.numpy.asarray, values)))
+            output_storage[0][0] = np.array(function(*map(jax.numpy.asarray, given)), self.dtype)
 
     def connection_pattern(self, node: Any) -> list[list[bool]]:
         """The parameters are connected, so that a derivative is an error and not zero."""

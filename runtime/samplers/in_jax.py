@@ -380,20 +380,17 @@ class JaxBackend:
         outputs = frozen(outputs)
         if inputs is None:
             inputs = roots(outputs)
-        made = compiled(inputs, outputs, "pymc", self._options, bounds=_checks_bounds())
+        try:
+            bounds = bool(modelcontext(None).check_bounds)
+        except TypeError:  # there is no model
+            bounds = True
+        made = compiled(inputs, outputs, "pymc", self._options, bounds=bounds)
         self.functions.append(made)
 
         def jaxified(*operands: Any) -> tuple[Any, ...]:
             return run(made, operands)
 
         return jaxified
-
-
-def _checks_bounds() -> bool:
-    try:
-        return bool(modelcontext(None).check_bounds)
-    except TypeError:  # there is no model
-        return True
 
 
 _current: ContextVar[JaxBackend | None] = ContextVar("hlograph_jax_backend", default=None)
