@@ -15,6 +15,7 @@ The classes an op derives from are tried in order, so that a rule for `CAReduce`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -127,15 +128,10 @@ def registered() -> dict[str, Lowering]:
     return dict(_BY_NAME)
 
 
-_loaded = False
-
-
+@cache
 def _load() -> None:
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        for file in _RULES:
-            import_module(f"..tensor.{file}", __name__)
+    for file in _RULES:
+        import_module(f"..tensor.{file}", __name__)
 
 
 def read_graph(graph: Any, **options: Any) -> Any:

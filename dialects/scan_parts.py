@@ -13,7 +13,7 @@ In: a node. Out: its parts as lists, with a copy of the inner graph, and a node 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,11 +59,18 @@ class ScanParts:
     condition: list[Any]
 
     @staticmethod
-    def of(node: Any) -> ScanParts:
-        """The parts of a node."""
+    def of(node: Any, operands: Sequence[Any] | None = None, graph: Any = None) -> ScanParts:
+        """The parts of a node.
+
+        Args:
+            node: the node.
+            operands: what stands for its inputs, by default these.
+            graph: its inner graph, by default a copy.
+        """
         info = node.op.info
-        inputs, outputs = inner_graph(node.op)
-        outer, inner, results, last = iter(node.inputs[1:]), iter(inputs), iter(outputs), iter(node.outputs)
+        inputs, outputs = inner_graph(node.op) if graph is None else (graph.inputs, graph.outputs)
+        steps, *rest = node.inputs if operands is None else operands
+        outer, inner, results, last = iter(rest), iter(inputs), iter(outputs), iter(node.outputs)
         taps = [*info.mit_mot_in_slices, *info.mit_sot_in_slices, *info.sit_sot_in_slices]
         sequences = list(zip(_take(outer, info.n_seqs), _take(inner, info.n_seqs), strict=True))
         buffers, states = _take(outer, len(taps)), _take(inner, sum(map(len, taps)))
@@ -76,7 +83,7 @@ class ScanParts:
         _take(last, len(taps) + info.n_nit_sot)
         return ScanParts(
             node.op,
-            node.inputs[0],
+            steps,
             sequences,
             buffers,
             states,

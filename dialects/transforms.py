@@ -23,9 +23,8 @@ follows sizes itself.
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Container, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -35,6 +34,7 @@ from ..codegen.errors import DerivativeError
 from ..codegen.graph import order
 from .library import Library
 from .releases import unflatten
+from .replaced import Replaced
 from .rewrites.eigenvectors import with_slopes
 from .rewrites.rebuilding import replaced
 
@@ -293,34 +293,25 @@ def _is_pure(op: Any) -> bool:
 
 Module = Callable[[str], Any]
 
-_lock = threading.Lock()
-_users: dict[Any, int] = {}
-_originals: dict[Any, Any] = {}
 
-
-@contextmanager
-def looked_up(module: Module) -> Iterator[None]:
+def looked_up(module: Module) -> AbstractContextManager[Any]:
     """While this is entered, in any thread, the library's `infer_static_shape` looks sizes up.
 
     Args:
         module: imports a module of the library by its path below the package.
     """
     basic = module("tensor.basic")
-    if not hasattr(basic, "infer_static_shape"):
-        yield
-        return
-    with _lock:
-        _users[basic] = _users.get(basic, 0) + 1
-        if _users[basic] == 1:
-            _originals[basic] = basic.infer_static_shape
-            basic.infer_static_shape = lambda shape: _look_up(basic, shape)
-    try:
-        yield
-    finally:
-        with _lock:
-            _users[basic] -= 1
-            if not _users[basic]:
-                basic.infer_static_shape = _originals.pop(basic)
+    return _looking_up(basic).use() if hasattr(basic, "infer_static_shape") else nullcontext()
+
+
+@functools.cache
+def _looking_up(basic: Any) -> Replaced:
+    def replace() -> Callable[[], None]:
+        original = basic.infer_static_shape
+        basic.infer_static_shape = lambda shape: _look_up(basic, shape)
+        return lambda: setattr(basic, "infer_static_shape", original)
+
+    return Replaced(replace)
 
 
 def _look_up(basic: Any, shape: Any) -> tuple[Sequence[Any], Sequence[int | None]]:

@@ -12,7 +12,7 @@ the mode after this import.
 
 from __future__ import annotations
 
-from .runtime.mode.replaced import Use as Extension
+from .dialects.replaced import Use as Extension
 from .runtime.pytensor.extend_jax import extend_jax
 from .runtime.pytensor.linker import Mode, StableHLOLinker
 

@@ -139,7 +139,7 @@ class _Pairs:
         (value,) = replaced([by_vectors], held)
         seed = value.type()
         by = [held[self._values]]
-        if held[matrix] in _leaves(value):
+        if held[matrix] is value or any(held[matrix] in node.inputs for node in order([value])):
             if len(self._node.inputs) > 1:
                 return None
             by.append(held[matrix])
@@ -184,11 +184,6 @@ class _Pairs:
 
     def _dot(self, left: Any, right: Any) -> Any:
         return (self._tensor.dot if left.type.ndim == 2 else self._tensor.matmul)(left, right)
-
-
-def _leaves(variable: Any) -> set[Any]:
-    """The variables that one needs, itself included."""
-    return {variable, *(x for node in order([variable]) for x in node.inputs)}
 
 
 def _sizes(by_vectors: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -80,15 +81,8 @@ PATTERNS: dict[str, tuple[tuple[Expression, Expression], ...]] = {
 _USED = "abs add erfc erfcx exp log mul neg pow reciprocal sigmoid sign sqr sub true_div"
 
 
-_DERIVES: dict[tuple[type, type], bool] = {}
-
-
-def derives(kind: type, base: type) -> bool:
-    """`issubclass`, looked up: the libraries' op classes are abstract ones, which Python asks at length."""
-    found = _DERIVES.get((kind, base))
-    if found is None:
-        found = _DERIVES[kind, base] = issubclass(kind, base)
-    return found
+# Looked up: the libraries' op classes are abstract ones, which Python asks at length.
+derives: Callable[[type, type], bool] = cache(issubclass)
 
 
 class Reader:

@@ -375,7 +375,9 @@ class Sums(Products):
         if not root.type.dtype.startswith(("float", "complex")):
             return None
         terms = self.terms(Factor(root))
-        present = self._without_zeros(terms)
+        present = [term for term in terms if not self.is_zero(term[0].variable)]
+        if any(np.dtype(x.variable.type.dtype).kind not in "fc" for x, _ in present):
+            present = terms  # zeros alone make floats of integers
         kept = self._under_masks(self._one_constant(self._without_pairs(present)))
         if len(kept) == len(terms):
             return None
@@ -383,12 +385,6 @@ class Sums(Products):
         if not kept:
             return self._as(root, self.basic.zeros_like(gone[0].build(), dtype=root.type.dtype), gone)
         return self._as(root, self._sum(kept), gone)
-
-    def _without_zeros(self, terms: list[Term]) -> list[Term]:
-        """The terms without zeros, unless these alone make floats of integers."""
-        kept = [term for term in terms if not self.is_zero(term[0].variable)]
-        real = all(np.dtype(x.variable.type.dtype).kind in "fc" for x, _ in kept)
-        return kept if real else terms
 
     def _under_masks(self, terms: list[Term]) -> list[Term]:
         """The terms with one selection in the place of several that have their zeros at the same place."""

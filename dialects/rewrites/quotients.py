@@ -246,7 +246,9 @@ class Quotients(Products):
             if a is None:
                 continue
             for i, x in sigmoids:
-                if factor.expand == above[i].expand and self.are_opposite(a, x):
+                pairs = (a, x), (x, a)
+                opposite = any((y := self.argument(u, self.neg)) is not None and self.same(y, v) for u, v in pairs)
+                if factor.expand == above[i].expand and opposite:
                     above[j] = Factor(self.functions["sigmoid"](a), factor.expand)
                     del above[i]
                     return True
@@ -295,7 +297,3 @@ class Quotients(Products):
         if kind is self.pow:
             return self.same(inputs[0], u) and self.is_constant(inputs[1], 2)
         return (kind is self.sqr or (kind is self.mul and len(inputs) == 2)) and all(self.same(x, u) for x in inputs)
-
-    def are_opposite(self, a: Any, b: Any) -> bool:
-        """Whether one of them is the other's negation."""
-        return any((x := self.argument(u, self.neg)) is not None and self.same(x, v) for u, v in ((a, b), (b, a)))

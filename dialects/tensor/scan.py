@@ -35,7 +35,8 @@ from ...codegen.emit import Context
 from ...codegen.errors import DataDependentSizeError
 from ...codegen.graph import order
 from ..registry import lowers
-from ..releases import inner_graphs, unflatten, untraced_field
+from ..releases import inner_graphs, unflatten
+from ..scan_parts import ScanParts
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _FEW = 100  # so many steps at most are written out
@@ -396,41 +397,37 @@ def _sizes_follow_steps(node: Any) -> bool:
 class _Scan:
     def __init__(self, ctx: Context, node: Any, operands: Sequence[Tensor]) -> None:
         self.ctx, self.node, info = ctx, node, node.op.info
-        rest = iter(operands)
-
-        def take(count: int) -> list[Tensor]:
-            return [next(rest) for _ in range(count)]
-
-        self.steps = steps = _Steps(ctx, node, next(rest))
+        (self.graph,) = inner_graphs(node.op)
+        given = ScanParts.of(node, operands, self.graph)
+        self.steps = steps = _Steps(ctx, node, given.steps)
         self.sequences = []
-        for number, sequence in enumerate(take(info.n_seqs)):
+        for number, (sequence, _) in enumerate(given.sequences):
             what = f"sequence {number} of the {steps.what}, for n_steps rows,"
             ctx.at_least(sequence.dims[0], steps.count, what)
             self.sequences.append(_Rows(sequence, 1))
         self.parts: list[_Part] = []
-        buffers = take(len(info.mit_mot_in_slices))
-        for ins, outs, buffer in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, buffers, strict=True):
+        buffers = iter(given.buffers)
+        for ins, outs in zip(info.mit_mot_in_slices, info.mit_mot_out_slices, strict=True):
             first = min(0, *ins)  # the rows of a buffer are counted from the oldest that is read
             taps, out_taps = [tap - first for tap in ins], [tap - first for tap in outs]
             near = max((*taps, *out_taps)) - min((*taps, *out_taps)) < _WIDE
             # Rows that a condition left out stay as they are, and which they are is not known before the run.
             kind = _Sliding if near and not steps.ends else _Whole
-            self.parts.append(kind(steps, taps, out_taps, buffer))
-        state_taps = [*info.mit_sot_in_slices, *info.sit_sot_in_slices]
-        before = 1 + info.n_seqs + len(buffers)
-        for number, (taps, buffer) in enumerate(zip(state_taps, take(len(state_taps)), strict=True)):
+            self.parts.append(kind(steps, taps, out_taps, next(buffers)))
+        before = 1 + info.n_seqs + len(self.parts)
+        for number, (taps, buffer) in enumerate(
+            zip([*info.mit_sot_in_slices, *info.sit_sot_in_slices], buffers, strict=True)
+        ):
             depth = -min(taps)
             what = f"the initial value of state {number} of the {steps.what}, taps {list(taps)},"
             for rows in (buffer.dims[0], *self._written(node.inputs[before + number])):
                 ctx.at_least(rows, depth, what)
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
-        untraced = [_Untraced(steps, x) for x in take(getattr(info, untraced_field(info)))]
-        lengths = [ctx.dim(x, f"the length of a trace of the {steps.what}") for x in take(info.n_nit_sot)]
-        first = len(self.parts)
-        types = [x.type for x in node.outputs[first : first + len(lengths)]]
-        stacks = [_Trace(steps, length, type_=x) for length, x in zip(lengths, types, strict=True)]
-        self.parts += [*stacks, *untraced]
-        self.constants = list(rest)
+        for (length, _), output in zip(given.stacks, node.outputs[len(self.parts) :], strict=False):
+            rows = ctx.dim(length, f"the length of a trace of the {steps.what}")
+            self.parts.append(_Trace(steps, rows, type_=output.type))
+        self.parts += [_Untraced(steps, x.first) for x in given.untraced]
+        self.constants = [x for x, _ in given.constants]
 
     def _written(self, buffer: Any) -> Iterator[Dim]:
         """How many rows the library has written to the front of a buffer that holds nothing else."""
@@ -473,8 +470,7 @@ class _Scan:
         windows = list(self._windows(carries.values))
         states = [x for part, window in zip(self.parts, windows, strict=True) for x in part.read(window, index)]
         inner = [*[x.at(index) for x in self.sequences], *states, *self.constants]
-        (graph,) = inner_graphs(self.node.op)
-        found = iter(self.ctx.lower_inner(list(graph.inputs), list(graph.outputs), inner))
+        found = iter(self.ctx.lower_inner(list(self.graph.inputs), list(self.graph.outputs), inner))
         following: list[Tensor] = []
         for part, window in zip(self.parts, windows, strict=True):
             following += part.write(window, index, [next(found) for _ in range(part.outputs)], carries)

@@ -18,8 +18,8 @@ from ...codegen.errors import HlographError
 from ...dialects import registry
 from ...dialects.frontend import emit_stablehlo
 from ...dialects.library import library
+from ...dialects.replaced import Replaced, Use
 from ..function import Function
-from ..mode.replaced import Replaced, Use
 
 Funcify = Callable[..., Any]
 

@@ -39,8 +39,8 @@ from pytensor.compile.mode import get_mode
 from pytensor.graph.basic import Variable
 
 from ...codegen.errors import OptionError, UnsupportedVersionError
+from ...dialects.replaced import Replaced, Use, replacing
 from ..mode.classes import NAME
-from ..mode.replaced import Replaced, Use, replacing
 from ..pytensor.linker import StableHLOLinker
 from .in_jax import check_model
 

@@ -42,12 +42,12 @@ from ...codegen.errors import (
     UnsupportedGraphError,
 )
 from ...codegen.signature import Argument
+from ...dialects.replaced import Replaced, replacing
 from ...dialects.tensor.host import Performed, group_of
 from ..calls.arguments import narrowed
 from ..calls.path import X64
 from ..compile import function
 from ..function import Function
-from ..mode.replaced import Replaced, replacing
 
 KNOWN = 10_000  # elements of an array that is computed when the graph is made
 Values = Mapping[str, Any]
