@@ -65,10 +65,7 @@ REFUSALS: tuple[Refusal, ...] = (
 
 def known(key: str, error: str) -> Refusal | None:
     """The refusal that explains an error, if any does."""
-    for refusal in REFUSALS:
-        if re.search(refusal.where, key) and re.search(refusal.error, error):
-            return refusal
-    return None
+    return next((x for x in REFUSALS if re.search(x.where, key) and re.search(x.error, error)), None)
 
 
 def stale(possible: Sequence[str], errors: Mapping[str, str]) -> list[Refusal]:

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -72,21 +72,13 @@ class Worker:
         self.process = None
         return {"error": f"the compiler ended the process (exit code {code}); see build/aot/{self.platform}.log"}
 
-    def close(self) -> None:
-        """Ends the process."""
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.close()
             self.process.wait()
-
-
-@contextmanager
-def worker(platform: str) -> Iterator[Worker]:
-    """A worker for as long as this is open."""
-    found = Worker(platform)
-    try:
-        yield found
-    finally:
-        found.close()
 
 
 def variants(case: Case, policies: list[str], devices: list[int], platform: str) -> Iterator[tuple[str, int]]:
@@ -184,7 +176,7 @@ def compile_for(
 
     with progress(console) as bar, ExitStack() as stack, ThreadPoolExecutor(workers) as pool:
         task = bar.add_task(platform, total=len(work), what="")
-        compilers = [stack.enter_context(worker(platform)) for _ in range(workers)]
+        compilers = [stack.enter_context(Worker(platform)) for _ in range(workers)]
         try:
             list(pool.map(compile_some, compilers))
         finally:

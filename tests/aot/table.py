@@ -31,42 +31,44 @@ def write(path: Path, cases: Sequence[Case], results: Results) -> None:
 
 def tables(cases: Sequence[Case], results: Results) -> str:
     """All tables, as Markdown."""
-    parts = [about(), "## In short", counts(cases, results)]
+    releases = ", ".join(f"{name} {version(name)}" for name in ("jax", "jaxlib", "libtpu", "jax-cuda13-pjrt"))
+    parts = [f"{releases}.", "## In short", counts(cases, results)]
     for platform in NAMES:
         parts += [f"## Examples and models: {NAMES[platform]}", programs(cases, results, platform)]
     parts += ["## Lowering rules", rules(cases, results), "## What does not compile", refusals(results)]
     return "\n\n".join(parts) + "\n"
 
 
-def about() -> str:
-    """The releases that compiled."""
-    packages = ("jax", "jaxlib", "libtpu", "jax-cuda13-pjrt")
-    return ", ".join(f"{package} {version(package)}" for package in packages) + "."
-
-
 def counts(cases: Sequence[Case], results: Results) -> str:
     """For each group, how many of its programs compile."""
+    columns = [(platform, *variant) for platform in NAMES for variant in VARIANTS]
     rows = []
     for group in GROUPS:
         members = [case for case in cases if case.group == group]
-        rows.append([group, str(len(members)), *[share(members, results, *v) for v in _columns()]])
-    header = ["", "programs", *[f"{NAMES[platform]} {policy}, {count}" for platform, policy, count in _columns()]]
+        rows.append([group, str(len(members)), *[share(members, results, *column) for column in columns]])
+    header = ["", "programs", *[f"{NAMES[platform]} {policy}, {count}" for platform, policy, count in columns]]
     return markdown(header, rows)
 
 
-def _columns() -> list[tuple[str, str, int]]:
-    return [(platform, policy, count) for platform in NAMES for policy, count in VARIANTS]
+def known_of(
+    cases: Sequence[Case], results: Results, platform: str, *variants: tuple[str, int]
+) -> list[dict[str, Any]]:
+    """The results that there are."""
+    keys = [f"{platform}/{policy}/{count}/{case.key}" for case in cases for policy, count in variants]
+    return [results[key] for key in keys if key in results]
+
+
+def good_of(found: Sequence[Mapping[str, Any]]) -> str:
+    """`37 of 38`."""
+    return f"{sum(not result['error'] for result in found)} of {len(found)}"
 
 
 def share(cases: Sequence[Case], results: Results, platform: str, policy: str, count: int) -> str:
-    """`37 of 38`, and how many were not compiled yet; programs without symbolic sizes are not padded."""
-    wanted = [f"{platform}/{policy}/{count}/{case.key}" for case in cases if policy == "exact" or case.sizes]
-    found = [results[key] for key in wanted if key in results]
-    if not found:
-        return "-"
-    good = sum(not result["error"] for result in found)
+    """How many compile, and how many were not compiled yet; programs without symbolic sizes are not padded."""
+    wanted = [case for case in cases if policy == "exact" or case.sizes]
+    found = known_of(wanted, results, platform, (policy, count))
     later = len(wanted) - len(found)
-    return f"{good} of {len(found)}" + (f", {later} to do" if later else "")
+    return good_of(found) + (f", {later} to do" if later else "") if found else "-"
 
 
 def programs(cases: Sequence[Case], results: Results, platform: str) -> str:
@@ -102,26 +104,12 @@ def rules(cases: Sequence[Case], results: Results) -> str:
             names.setdefault(case.name.partition(".")[0] if case.group == "rules" else "scalar ops", []).append(case)
     rows = []
     for name in sorted(names, key=lambda name: (name == "scalar ops", name)):
-        cells = []
-        for platform in NAMES:
-            found = [
-                result
-                for case in names[name]
-                for policy, count in VARIANTS
-                if (result := results.get(f"{platform}/{policy}/{count}/{case.key}"))
-            ]
-            good = sum(not result["error"] for result in found)
-            cells.append(f"{good} of {len(found)}")
-        targets = ", ".join(f"`{target}`" for target in sorted(libraries(names[name], results)))
-        rows.append([name, str(len(names[name])), *cells, targets])
+        cells = [good_of(known_of(names[name], results, platform, *VARIANTS)) for platform in NAMES]
+        made = known_of(names[name], results, "cuda", *VARIANTS)
+        targets = sorted({target for result in made for target in result.get("libraries", ())})
+        rows.append([name, str(len(names[name])), *cells, ", ".join(f"`{target}`" for target in targets)])
     header = ["rule", "programs", "TPU", "NVIDIA", "NVIDIA's libraries"]
     return markdown(header, rows)
-
-
-def libraries(cases: Sequence[Case], results: Results) -> set[str]:
-    """The custom calls that XLA:GPU makes for these programs."""
-    keys = [f"cuda/{policy}/{count}/{case.key}" for case in cases for policy, count in VARIANTS]
-    return {target for key in keys if key in results for target in results[key].get("libraries", ())}
 
 
 def refusals(results: Results) -> str:

@@ -77,18 +77,8 @@ def sources(version: str) -> Path:
 
 def _distribution(version: str) -> Path:
     """The source distribution, without what PyTensor leaves out of it."""
-    command = [
-        "pip",
-        "download",
-        "-q",
-        "--no-deps",
-        "--no-binary",
-        LIBRARY,
-        "-d",
-        str(BUILD),
-        f"{LIBRARY}=={version}",
-    ]
-    subprocess.run([sys.executable, "-m", *command], check=True)
+    options = ["-q", "--no-deps", "--no-binary", LIBRARY, "-d", str(BUILD)]
+    subprocess.run([sys.executable, "-m", "pip", "download", *options, f"{LIBRARY}=={version}"], check=True)
     return next(BUILD.glob(f"{LIBRARY}-{version}.tar.gz"))
 
 
