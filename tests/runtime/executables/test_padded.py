@@ -130,52 +130,27 @@ def test_a_size_above_a_given_bound_names_the_argument_and_the_axis() -> None:
 
 
 def test_an_op_without_a_rule_runs_exact_and_says_so_once() -> None:
-    program = hlograph.Program.parse(FFT)
-    f = program.compile(policy="padded")
-    with pytest.warns(PaddingRefusedWarning, match="n cannot be padded.*stablehlo.fft") as found:
-        np.testing.assert_allclose(f(np.ones(4, np.complex64)), np.fft.fft(np.ones(4)), atol=1e-6)
+    program = hlograph.emit_stablehlo(jnp.linalg.eigvals, jax.ShapeDtypeStruct(("n", "n"), "float32"))
+    f, quiet, matrix = program.compile(policy="padded"), program.compile(), np.diag([1, 2, 4]).astype(np.float32)
+    with pytest.warns(PaddingRefusedWarning, match="n cannot be padded.*geev") as found:
+        np.testing.assert_allclose(np.sort(f(matrix)), [1, 2, 4], atol=1e-6)
     assert found[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        np.testing.assert_allclose(f(np.ones(4, np.complex64)), np.fft.fft(np.ones(4)), atol=1e-6)
-    assert "fft" in f.stats.refusals["n"]
+        for function in (f, quiet):
+            np.testing.assert_allclose(np.sort(function(matrix)), [1, 2, 4], atol=1e-6)
+    assert "geev" in f.stats.refusals["n"]
     assert [x.policy for x in f.stats.by_executable] == ["exact"]
-    quiet = program.compile(policy="auto")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert quiet(np.ones(4, np.complex64)).shape == (4,)
-
-
-FFT = """func.func @main(%x: tensor<?xcomplex<f32>> {hlograph.name = "x", hlograph.dims = ["n"]})
-    -> (tensor<?xcomplex<f32>> {hlograph.dims = ["n"]}) {
-  %0 = stablehlo.fft %x, type = FFT, length = [4] : (tensor<?xcomplex<f32>>) -> tensor<?xcomplex<f32>>
-  return %0 : tensor<?xcomplex<f32>>
-}"""
 
 
 def test_an_op_without_a_rule_on_a_size_from_data_is_an_error_under_every_policy() -> None:
-    text = """func.func @main(%x: tensor<?xf32> {hlograph.name = "x", hlograph.dims = ["n"]})
-        -> (tensor<?xcomplex<f32>> {hlograph.dims = ["c"]}) attributes {hlograph.counts = [["c", "n"]]} {
-      %first = stablehlo.constant dense<0> : tensor<1xi64>
-      %step = stablehlo.constant dense<1> : tensor<1xi64>
-      %zero = stablehlo.constant dense<0.0> : tensor<f32>
-      %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [0]
-        : (tensor<?xf32>, tensor<f32>) -> tensor<f32>
-      %count = stablehlo.convert %sum : (tensor<f32>) -> tensor<i64>
-      %c = stablehlo.custom_call @hlograph.size(%count) {
-        hlograph.dim = "c", hlograph.bound = "n", api_version = 4 : i32, backend_config = {}}
-        : (tensor<i64>) -> tensor<i64>
-      %end = stablehlo.reshape %c : (tensor<i64>) -> tensor<1xi64>
-      %part = stablehlo.real_dynamic_slice %x, %first, %end, %step
-        : (tensor<?xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<?xf32>
-      %wide = stablehlo.convert %part : (tensor<?xf32>) -> tensor<?xcomplex<f32>>
-      %y = stablehlo.fft %wide, type = FFT, length = [4] : (tensor<?xcomplex<f32>>) -> tensor<?xcomplex<f32>>
-      return %y : tensor<?xcomplex<f32>>
-    }"""
-    program = hlograph.Program.parse(text)
-    for policy in ("auto", "exact", {"c": 4}, {"n": "exact", "c": 4}):
-        with pytest.raises(PaddingError, match=r"stablehlo\.fft"):
-            program.compile(policy=policy)(np.ones(4, np.float32))
+    x = pt.vector("x")
+    chosen = x[x > 0]
+    program = hlograph.emit_stablehlo(([x], pt.linalg.eig(chosen[:, None] * chosen)[0]), dims={"x": ("n",)})
+    (count,) = [count.name for count in program.signature.counts]
+    for policy in ("auto", "exact", {count: 4}, {"n": "exact", count: 4}):
+        with pytest.raises(PaddingError, match="eig.* depends on the padding"):
+            program.compile(policy=policy)(np.ones(4))
 
 
 def test_recompiling_under_exact_warns_once_with_the_axis_and_the_sizes() -> None:
