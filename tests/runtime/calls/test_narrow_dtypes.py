@@ -182,15 +182,22 @@ def test_elements_smaller_than_a_byte_beside_others(dtype):
     assert program.compile(outputs="numpy")(np.empty(0, jnp.int4)).shape == (0,)
 
 
-@pytest.mark.parametrize(("dtype", "number"), [("i4", 8), ("ui4", -1), ("i2", 300), ("f8E8M0FNU", 0)])
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [
+        *(("i4", 8), ("ui4", -1), ("i2", 300), ("f8E8M0FNU", None)),
+        *(("i8", 300), ("ui8", -1), ("i32", 2**31), ("i64", 2**63)),
+    ],
+)
 def test_a_python_number_fits_or_is_refused(dtype, number):
     module = f"func.func @main(%x: tensor<{dtype}>) -> tensor<{dtype}> {{ return %x : tensor<{dtype}> }}"
-    for outputs in ("jax", "numpy"):
-        function = hlograph.Program.parse(module).compile(outputs=outputs)
-        assert float(function(1)) == 1
-        if dtype != "f8E8M0FNU":
+    program = hlograph.Program.parse(module)
+    for call in (program.compile(), program.compile(outputs="numpy"), program.interpret):
+        if call != program.interpret:
+            assert float(call(1)) == 1
+        if number is not None:
             with pytest.raises(ArgumentTypeError, match=f"{number} does not fit"):
-                function(number)
+                call(number)
 
 
 @pytest.mark.parametrize(

@@ -113,16 +113,6 @@ def test_values_that_decide_sizes_and_arguments_that_nothing_needs():
         np.testing.assert_array_equal(function(jnp.asarray(number % 3), jnp.asarray(2.0)), 2.0 * np.arange(number % 3))
 
 
-def test_padded_sizes():
-    x = pt.dvector("x")
-    function = hlograph.function([x], (x**2).sum(), policy="padded")
-    for size in (5, 6, 5):
-        warm(function, jnp.arange(float(size)))
-        assert float(function(jnp.arange(float(size)))) == sum(i * i for i in range(size))
-    assert function.stats.compiles == 1
-    assert function.stats.by_executable[0].calls == 6 * OFTEN + 3
-
-
 def test_calls_with_arrays_inside_a_transformation(linear):
     x, y = vectors()
 

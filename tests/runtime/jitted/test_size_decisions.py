@@ -250,23 +250,15 @@ NUMBERS = {
 
 
 @pytest.mark.sampled(14)
-@pytest.mark.parametrize("policy", ["auto", "padded"])
+@pytest.mark.parametrize(("policy", "wide"), [("auto", False), ("padded", False), ("padded", True)])
 @pytest.mark.parametrize("name", NUMBERS)
-def test_numbers_are_those_of_jax_jit(name, policy) -> None:
+def test_numbers_are_those_of_jax_jit(name, policy, wide) -> None:
     function = NUMBERS[name]
     ours = hlograph.jit(function, dims={"x": "n"}, policy=policy)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), jax.enable_x64(wide):
         warnings.simplefilter("ignore", (RecompilationWarning, RuntimeWarning))
-        assert_same(ours, jax.jit(function), [(vector(n),) for n in LONG], 1e-7)
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("name", ["spearman", "fourth power", "roots", "results", "too large a result", "nested"])
-def test_numbers_in_x64_mode(name) -> None:
-    function = NUMBERS[name]
-    ours = hlograph.jit(function, dims={"x": "n"}, policy="padded")
-    with jax.enable_x64(True):
-        assert_same(ours, jax.jit(function), [(vector(n).astype(np.float64),) for n in LONG], 4e-16)
+        arguments = [(vector(n).astype(float) if wide else vector(n),) for n in LONG]
+        assert_same(ours, jax.jit(function), arguments, 4e-16 if wide else 1e-7)
 
 
 def test_an_overflow_says_what_does_not_fit() -> None:

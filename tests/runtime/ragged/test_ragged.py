@@ -157,13 +157,6 @@ def test_functions_that_decide_by_a_length_have_a_program_for_each_kind_of_row()
     assert fn.stats.traces == 2
 
 
-def test_a_function_that_asks_for_a_number_has_a_program_for_each_length():
-    rows = rows_of([2, 3, 2], 2)
-    fn = hlograph.jit(jax.vmap(lambda x: x.sum() / len(x)), dims={"x": ("b", "n[b]", 2)})
-    np.testing.assert_allclose(fn(rows), [x.sum() / len(x) for x in rows], rtol=1e-5)
-    assert fn.stats.traces == 2
-
-
 def test_gradients_by_what_rows_share_and_by_rows():
     rows = rows_of([4, 1, 6, 2], 3)
     fn = hlograph.jit(jax.vmap(lambda w, x: rnn(w, x)[1].sum(), in_axes=(None, 0)), dims={"x": ("b", "n[b]", 3)})
@@ -228,8 +221,10 @@ def test_lengths_that_there_cannot_be_give_nan_inside_jit():
 
 def test_options_of_sizes_that_a_trace_fixes_and_of_passes():
     rows = rows_of([2, 3, 2], 2)
-    fn = hlograph.jit(jax.vmap(lambda x: x.sum() / len(x)), dims={"x": ("b", "n[b]", 2)}, policy={"n": 16})
-    np.testing.assert_allclose(fn(rows), [x.sum() / len(x) for x in rows], rtol=1e-5)
+    for policy in ("auto", {"n": 16}):
+        fn = hlograph.jit(jax.vmap(lambda x: x.sum() / len(x)), dims={"x": ("b", "n[b]", 2)}, policy=policy)
+        np.testing.assert_allclose(fn(rows), [x.sum() / len(x) for x in rows], rtol=1e-5)
+        assert fn.stats.traces == 2  # a program for each length
     for optimize, operation in (("default", "multiply"), ("none", "power")):
         power = hlograph.jit(jax.vmap(lambda x: x**2.0), dims={"x": ("b", "n[b]", 2)}, optimize=optimize)
         assert f"stablehlo.{operation}" in power.lower(rows).as_text()

@@ -327,6 +327,8 @@ def minibatch() -> None:
 def test_models_that_are_refused(make: Callable[[], Any], error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         hlograph.nutpie.compile_pymc_model(make())
+    with pytest.raises(OptionError, match=r"mode must be a hlograph\.Mode"):
+        hlograph.nutpie.compile_pymc_model(make(), mode="FAST_COMPILE")
 
 
 def test_the_page() -> None:
@@ -336,11 +338,6 @@ def test_the_page() -> None:
         if "walnutpie" not in block or find_spec("walnutpie"):
             exec(block, names)
     assert names["trace"].posterior.b.sizes == {"chain": 2, "draw": 100, "place": 2}
-
-
-def test_other_modes_are_refused() -> None:
-    with pytest.raises(OptionError, match=r"mode must be a hlograph\.Mode"):
-        hlograph.nutpie.compile_pymc_model(regression(), mode="FAST_COMPILE")
 
 
 # ---- PyMC's way to it ------------------------------------------------------------------------------------------------

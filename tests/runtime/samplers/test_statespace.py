@@ -70,29 +70,23 @@ def filtered(kind, inputs, **options):
 
 
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize("kind", ["StandardFilter", "SquareRootFilter", "UnivariateFilter"])
+@pytest.mark.parametrize("kind", ["StandardFilter", "SquareRootFilter", "UnivariateFilter", "in time", "smoother"])
 def test_filters_and_gradients(kind):
-    """Data of several lengths, with and without missing values, are one program."""
-    inputs = symbols()
-    calls = values_of(8), values_of(5), values_of(1, missing=False)
-    policy = "padded" if kind == "StandardFilter" else "auto"
-    check(list(vars(inputs).values()), filtered(kind, inputs), *calls, policy=policy)
-
-
-def test_matrices_that_change_with_time():
-    inputs = symbols(T=(None, STATES, STATES), d=(None, SEEN))
-    outputs = filtered("StandardFilter", inputs, time_varying_names=["transition", "obs_intercept"])
-    values = values_of(6)
-    factors = np.linspace(0.5, 1, 6)
-    values |= {"T": values["T"] * factors[:, None, None], "d": values["d"] * factors[:, None]}
-    check(list(vars(inputs).values()), outputs, values)
-
-
-def test_smoother():
-    inputs = symbols()
-    states, *_, covariances = filters.StandardFilter().build_graph(**vars(inputs))[:4]
-    smoothed = filters.KalmanSmoother().build_graph(inputs.T, inputs.R, inputs.Q, states, covariances)
-    check(list(vars(inputs).values()), smoothed, values_of(8), values_of(5), rtol=1e-7)
+    """Data of several lengths, with and without missing values, are one program; matrices that change with time."""
+    inputs, options = symbols(), {"policy": "padded" if kind == "StandardFilter" else "auto"}
+    calls = [values_of(8), values_of(5), values_of(1, missing=False)]
+    if kind == "in time":
+        inputs, calls = symbols(T=(None, STATES, STATES), d=(None, SEEN)), [values_of(6)]
+        factors = np.linspace(0.5, 1, 6)[:, None]
+        calls[0] |= {"T": calls[0]["T"] * factors[..., None], "d": calls[0]["d"] * factors}
+        outputs = filtered("StandardFilter", inputs, time_varying_names=["transition", "obs_intercept"])
+    elif kind == "smoother":
+        states, *_, covariances = filters.StandardFilter().build_graph(**vars(inputs))[:4]
+        outputs = filters.KalmanSmoother().build_graph(inputs.T, inputs.R, inputs.Q, states, covariances)
+        calls, options = calls[:2], {"rtol": 1e-7}
+    else:
+        outputs = filtered(kind, inputs)
+    check(list(vars(inputs).values()), outputs, *calls, **options)
 
 
 def test_draws():

@@ -221,7 +221,9 @@ def test_shared_variables_are_constants_of_the_transformation() -> None:
     function = hlograph.function([x], (scale * x**2).sum(), name="scaled")
     data = np.array([3.0, 4.0])
     np.testing.assert_allclose(jax.grad(function)(data), [6.0, 16.0])
+    assert function(data) == 41
     scale.set_value(np.array([2.0, 2.0]))
+    assert (function(data), function.stats.compiles) == (50, 1)
     np.testing.assert_allclose(jax.grad(function)(data), [12.0, 16.0])
     np.testing.assert_allclose(jax.vmap(function)(np.stack([data, data * 2])), [50.0, 200.0])
 
