@@ -205,11 +205,6 @@ def test_results_of_another_type_are_refused(result, message):
         function(THREE)
 
 
-def test_what_says_no_shape_is_refused():
-    with pytest.raises(UnsupportedOpError, match="size of axis 0 of result 0 is known only then"):
-        hlograph.emit_stablehlo(([X], [of(np.unique, pt.dvector, pt.dvector, shapes=None)(X)]))
-
-
 def test_the_mode_finds_shapes_in_a_call():
     """As PyTensor runs it, whatever its shape; where it cannot be had, it is refused when it is compiled."""
     square, chosen = (
@@ -279,27 +274,33 @@ def test_an_error_while_shapes_are_found_is_the_functions_own():
         function(THREE)
 
 
-def test_where_there_is_no_python(tmp_path):
+def test_what_is_refused_and_why(tmp_path):
+    """Also a program that would run in two parts, both of which would call Python."""
     program = hlograph.emit_stablehlo(([X], [Print("x")(X)]))
-    for run in (
-        lambda: program.save(tmp_path / "x.mlir"),
-        lambda: program.interpret(THREE),
-        program.to_jax_export,
-        lambda: program.compile(topology=jax.devices()),
+    unknown = of(np.unique, pt.dvector, pt.dvector, shapes=None)(X)
+    counts = of(lambda a: a.astype("int64"), pt.dvector, pt.lvector)(X)
+    item = lists.getitem(lists.make_list([TABLE, TABLE * 2]), 1)
+    here, gone = "calls Python functions of this process", hlograph.Program.parse(program.text, allow=["hlograph.host"])
+    printed = jax.jit(hlograph.function([X], Print("x")(X)))
+    for error, said, run in (
+        (UnsupportedGraphError, here, lambda: program.save(tmp_path / "x.mlir")),
+        (UnsupportedGraphError, here, lambda: program.interpret(THREE)),
+        (UnsupportedGraphError, here, program.to_jax_export),
+        (UnsupportedGraphError, here, lambda: program.compile(topology=jax.devices())),
+        (UnsupportedGraphError, "which is not here", lambda: gone.compile()(THREE)),
+        (UnsupportedGraphError, "would be called twice", lambda: hlograph.function([X], pt.repeat(X, counts))(THREE)),
+        (UnsupportedOpError, "size of axis 0 of result 0", lambda: hlograph.emit_stablehlo(([X], [unknown]))),
+        (
+            UnsupportedGraphError,
+            "computed in Python and cannot come back",
+            lambda: hlograph.function([TABLE], item, on_unsupported="host"),
+        ),
+        (ValueError, "on_unsupported", lambda: hlograph.function([X], X, on_unsupported="python")),
+        ((DeviceError, NotImplementedError), "Python", lambda: jax.export.export(printed, platforms=["tpu"])(THREE)),
     ):
-        with pytest.raises(UnsupportedGraphError, match="calls Python functions of this process"):
+        with pytest.raises(error, match=said):
             run()
     assert not list(tmp_path.iterdir())
-    with pytest.raises(UnsupportedGraphError, match="which is not here"):
-        hlograph.Program.parse(program.text, allow=["hlograph.host"]).compile()(THREE)
-
-
-def test_python_before_a_size_without_a_bound_is_refused():
-    """Such a program runs in two parts, and both of them would call it."""
-    counts = of(lambda a: a.astype("int64"), pt.dvector, pt.lvector)(X)
-    function = hlograph.function([X], pt.repeat(X, counts))
-    with pytest.raises(UnsupportedGraphError, match="would be called twice"):
-        function(np.array([1.0, 2.0]))
 
 
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
@@ -410,14 +411,6 @@ def test_functions_that_feed_each_other_cross_once():
     assert len({id(x) for x in kept[:3]}) == 3
 
 
-def test_what_cannot_come_back_is_refused_with_a_reason():
-    pair = lists.make_list([TABLE, TABLE * 2])
-    with pytest.raises(UnsupportedGraphError, match="computed in Python and cannot come back"):
-        hlograph.function([TABLE], lists.getitem(pair, 1), on_unsupported="host")
-    function = hlograph.function([TABLE], lists.getitem(pair, 1).sum(), on_unsupported="host")
-    np.testing.assert_allclose(function(GRID), 2 * GRID.sum())
-
-
 def test_shapes_may_say_the_value_of_an_argument():
     class Repeated(Op):
         __props__ = ()
@@ -437,13 +430,3 @@ def test_shapes_may_say_the_value_of_an_argument():
         found = hlograph.function([value, count, X], outputs, **options)(2.5, 2, THREE)
         for result, size in zip(found, (3, 2, 4), strict=True):
             np.testing.assert_array_equal(result, np.full(size, 2.5))
-
-
-def test_a_wrong_word_is_refused():
-    with pytest.raises(ValueError, match="on_unsupported"):
-        hlograph.function([X], X, on_unsupported="python")
-
-
-def test_platforms_without_callbacks_are_named():
-    with pytest.raises((DeviceError, NotImplementedError), match="Python"):
-        jax.export.export(jax.jit(hlograph.function([X], Print("x")(X))), platforms=["tpu"])(THREE)

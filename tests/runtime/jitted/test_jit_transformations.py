@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from densities import MODELS
 from jax import lax
+from trees import assert_same
 
 import hlograph
 from hlograph.runtime.transforms.primitive import stablehlo_call
@@ -97,15 +98,6 @@ TRANSFORMED = {
     "checkpoint": lambda f: jax.grad(jax.checkpoint(total(f))),
     "in a scan": lambda f: lambda w, xs: lax.scan(lambda c, s: (c + total(f)(w, s * xs), c), 0.0, jnp.arange(3.0))[0],
 }
-
-
-def assert_same(found, wanted, tolerance=2e-5):
-    assert jax.tree.structure(found) == jax.tree.structure(wanted)
-    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
-        assert (x.shape, x.dtype) == (y.shape, y.dtype)
-        if x.dtype != jax.dtypes.float0:
-            scale = max(1.0, float(np.abs(y).max(initial=0)))
-            np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=tolerance, atol=tolerance * scale)
 
 
 @pytest.mark.sampled(32)

@@ -304,38 +304,22 @@ def blackjax_particles(samplers):
     return posterior_of(found)
 
 
-@same_with_both
-def own_loop(samplers):
-    """BlackJAX's kernels with the density; PyMC 6.4 cannot call this release's itself."""
-    blackjax = pytest.importorskip("blackjax")
-    model = build(schools)
-    run = samplers.get_jaxified_logp(model)
-    adapted = blackjax.window_adaptation(blackjax.nuts, lambda values: run(values))
-    (state, _), _ = adapted.run(jax.random.PRNGKey(0), list(moved(model).values()), num_steps=8)
-    return dict(enumerate(map(np.asarray, state.position)))
-
-
-def chains(method):
+def chains(samplers):
     """In a process of its own, where JAX has as many devices as chains."""
-    program = f"""
-        import jax, numpy as np, pymc as pm, hlograph.pymc
+    pytest.importorskip("numpyro")
+    run_script(f"""
+        import numpy as np, pymc as pm, hlograph.pymc
 
         with pm.Model() as model:
             pm.Normal("y", pm.Normal("mean"), 1.0, observed=np.linspace(-0.5, 1.5, 20))
-        options = {{"chains": 2, "nuts_sampler": "numpyro", "nuts_sampler_kwargs": {{"chain_method": {method!r}}}}}
+        options = {{"chains": 2, "nuts_sampler": "numpyro", "nuts_sampler_kwargs": {{"chain_method": "parallel"}}}}
         with hlograph.pymc.as_jax_backend() as backend:
             found = pm.sample(200, tune=100, model=model, **options, **{QUIET!r}).posterior["mean"]
         assert len(backend.functions) == 2 and found.shape == (2, 200), backend.functions
         np.testing.assert_allclose(found.mean(), 10 / 21, atol=0.1)
         np.testing.assert_allclose(found.std(), 21**-0.5, rtol=0.25)
         assert abs(float(found[0].mean() - found[1].mean())) < 0.15
-    """
-
-    def check(samplers):
-        pytest.importorskip("numpyro")
-        run_script(program)
-
-    return check
+    """)
 
 
 def documented(samplers):
@@ -351,9 +335,7 @@ SAMPLERS = {
     "numpyro": numpyro,
     "BlackJAX's pathfinder": blackjax_pathfinder,
     "BlackJAX's particles": blackjax_particles,
-    "BlackJAX's kernels": own_loop,
-    "chains that are vectorized": chains("vectorized"),
-    "chains on devices of their own": chains("parallel"),
+    "chains on devices of their own": chains,
     "the documentation's": documented,
 }
 

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from jax.test_util import check_grads
 from pytensor.compile.builders import OpFromGraph
 from pytensor.gradient import grad_clip
 from pytensor.raise_op import Assert
+from trees import assert_same as same
 
 import hlograph
 
@@ -26,17 +28,7 @@ def _wide() -> Any:
 
 
 LOGISTIC = MODELS["logistic"]
-
-
-def assert_tree(actual: Any, expected: Any, tolerance: float = 1e-9) -> None:
-    found, wanted = jax.tree.leaves(actual), jax.tree.leaves(expected)
-    assert jax.tree.structure(actual) == jax.tree.structure(expected)
-    for a, b in zip(found, wanted, strict=True):
-        assert np.shape(a) == np.shape(b)
-        assert np.asarray(a).dtype == np.asarray(b).dtype
-        if np.asarray(a).dtype == jax.dtypes.float0:
-            continue
-        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+assert_same = partial(same, tolerance=1e-9)
 
 
 def test_derivatives_of_derivatives_agree_with_differences() -> None:
@@ -80,11 +72,11 @@ def test_scan_and_while_loop_bodies() -> None:
         return v - 0.1 * jnp.sin(v)
 
     start = jnp.asarray(2.0)
-    assert_tree(by_scan(start, step), by_scan(start, reference))
-    assert_tree(by_while(start, step), by_while(start, reference))
+    assert_same(by_scan(start, step), by_scan(start, reference))
+    assert_same(by_while(start, step), by_while(start, reference))
     gradient = jax.grad(lambda v, f: by_scan(v, f)[1].sum())
-    assert_tree(gradient(start, step), gradient(start, reference))
-    assert_tree(
+    assert_same(gradient(start, step), gradient(start, reference))
+    assert_same(
         jax.jvp(lambda v: by_while(v, step), (start,), (1.0,)),
         jax.jvp(lambda v: by_while(v, reference), (start,), (1.0,)),
     )
@@ -101,7 +93,7 @@ def test_eval_shape_and_compile_time_evaluation() -> None:
         assert not isinstance(constant, jax.core.Tracer)
         return v + constant
 
-    assert_tree(outer(1.0), LOGISTIC.value(*data) + 1)
+    assert_same(outer(1.0), LOGISTIC.value(*data) + 1)
 
 
 def test_linear_transpose_of_a_pullback() -> None:
@@ -111,7 +103,7 @@ def test_linear_transpose_of_a_pullback() -> None:
     _, pull_reference = jax.vjp(lambda b: LOGISTIC.value(X, y, b), beta)
     direction = np.array([1.0, -2.0, 0.5])
     transposed = jax.linear_transpose(lambda ct: pull(ct)[0], 1.0)
-    assert_tree(transposed(direction), jax.linear_transpose(lambda ct: pull_reference(ct)[0], 1.0)(direction))
+    assert_same(transposed(direction), jax.linear_transpose(lambda ct: pull_reference(ct)[0], 1.0)(direction))
 
 
 X, K, Z = pt.dvector("x"), pt.lscalar("k"), pt.dvector("z")
@@ -135,9 +127,9 @@ def test_several_results(name: str) -> None:
         return lambda *args: sum(jnp.sum(jnp.sin(x)) for x in f(*args) if x.dtype.kind == "f")
 
     smooth = tuple(i for i, x in enumerate(data) if np.asarray(x).dtype.kind == "f")
-    assert_tree(jax.grad(total(function), smooth)(*data), jax.grad(total(value), smooth)(*data))
+    assert_same(jax.grad(total(function), smooth)(*data), jax.grad(total(value), smooth)(*data))
     tangents = tuple(x + 1 if i in smooth else np.zeros((), jax.dtypes.float0) for i, x in enumerate(data))
-    assert_tree(jax.jvp(function, data, tangents), jax.jvp(value, data, tangents))
+    assert_same(jax.jvp(function, data, tangents), jax.jvp(value, data, tangents))
 
 
 def test_values_that_decide_sizes() -> None:
@@ -271,23 +263,23 @@ def test_a_program_saved_with_its_pullback(tmp_path: Any, suffix: str) -> None:
         X, y, beta = data = logistic_data(rows)
         reference = jax.grad(lambda *a: LOGISTIC.value(*a) + (2 * a[2]).sum(), (0, 2))(*data)
         total = jax.grad(lambda *a, f=function: f(*a)[0] + f(*a)[1].sum(), (0, 2))
-        assert_tree(total(*data), reference)
-        assert_tree(jax.jit(total)(*data), reference)
+        assert_same(total(*data), reference)
+        assert_same(jax.jit(total)(*data), reference)
         first = jax.grad(lambda b, f=function, X=X, y=y: f(X, y, b)[0])
         betas = np.stack([beta, -beta])
         expected = jax.vmap(jax.grad(LOGISTIC.value, 2), (None, None, 0))(X, y, betas)
-        assert_tree(jax.vmap(first)(betas), expected)
+        assert_same(jax.vmap(first)(betas), expected)
         rows = jax.vmap(function, (None, None, 0))
-        assert_tree(jax.grad(lambda b, X=X, y=y, rows=rows: rows(X, y, b)[0].sum())(betas), expected)
+        assert_same(jax.grad(lambda b, X=X, y=y, rows=rows: rows(X, y, b)[0].sum())(betas), expected)
         shared = jax.grad(lambda X, y=y, betas=betas, rows=rows: rows(X, y, betas)[0].sum())(X)
         of_each = jax.vmap(jax.grad(LOGISTIC.value), (None, None, 0))(X, y, betas)
-        assert_tree(shared, of_each.sum(0))
+        assert_same(shared, of_each.sum(0))
     with pytest.raises(hlograph.errors.DerivativeError, match="pullback only"):
         jax.jvp(lambda b: function(X, y, b), (beta,), (beta,))
     with pytest.raises(hlograph.errors.DerivativeError, match="pullback only"):
         jax.hessian(lambda b: function(X, y, b)[0])(beta)
     again = hlograph.load(loaded.save(tmp_path / f"again{suffix}", derivatives=1)).compile()
-    assert_tree(again(*data), function(*data))
+    assert_same(again(*data), function(*data))
     plain = hlograph.load(loaded.save(tmp_path / f"plain{suffix}", derivatives=0)).compile()
     with pytest.raises(hlograph.errors.DerivativeError, match="derivatives=1"):
         jax.grad(lambda b: plain(X, y, b)[0])(beta)
@@ -329,7 +321,7 @@ def test_the_hessian_of_a_solution() -> None:
     function = hlograph.function([m], pt.linalg.solve(m, np.arange(1.0, 4.0)).sum(), name="solution")
     value = np.eye(3) * 3 + 0.1
     expected = jax.hessian(lambda a: jnp.linalg.solve(a, jnp.arange(1.0, 4.0)).sum())(value)
-    assert_tree(jax.hessian(function)(value), expected)
+    assert_same(jax.hessian(function)(value), expected)
 
 
 def test_without_jit() -> None:
@@ -337,9 +329,9 @@ def test_without_jit() -> None:
     function = hlograph.function([x], pt.log(x).sum(), name="logs")
     data = np.array([1.0, 2.0])
     with jax.disable_jit():
-        assert_tree(function(data), jnp.log(2.0))
-        assert_tree(jax.jit(jax.grad(function))(data), jnp.asarray(1 / data))
-        assert_tree(jax.vmap(function)(np.stack([data, data])), jnp.log(jnp.array([2.0, 2.0])))
+        assert_same(function(data), jnp.log(2.0))
+        assert_same(jax.jit(jax.grad(function))(data), jnp.asarray(1 / data))
+        assert_same(jax.vmap(function)(np.stack([data, data])), jnp.log(jnp.array([2.0, 2.0])))
 
 
 def test_copies_and_pickles() -> None:
