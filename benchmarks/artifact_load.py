@@ -34,7 +34,7 @@ def model() -> Any:
 def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """The times, of both formats."""
     import hlograph
-    from hlograph.codegen.artifact import parsing
+    from hlograph.codegen.artifact import files
 
     columns = (PARSE, "load", "trusted=True")
     report = Report(f"Load of {OPS:,} ops (ratio to the parse alone)", ("file", *columns))
@@ -45,7 +45,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
             path = program.save(Path(folder) / f"ours{suffix}")
             data = path.read_bytes()
             calls: dict[str, Callable[[], Any]] = {
-                PARSE: lambda data=data: parsing.parse(data, "file"),
+                PARSE: lambda data=data: files.parse(data, "file"),
                 "load": lambda path=path: hlograph.load(path),
                 "trusted=True": lambda path=path: hlograph.load(path, trusted=True),
             }

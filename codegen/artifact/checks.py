@@ -28,8 +28,7 @@ from ..constraints import DimMismatch
 from ..dims import Dim, parse
 from ..errors import ArtifactError
 from ..ir.bindings import ir
-from ..ir.dynamic_calls import of_fft
-from ..ir.functions import IMPLEMENTS
+from ..ir.functions import IMPLEMENTS, of_fft
 from ..ir.values import (
     PREFIX,
     attributes_of,

@@ -30,7 +30,7 @@ from ..errors import ArtifactError
 from ..ir.bindings import ir
 from ..ir.modules import to_bytecode
 from ..ir.values import names_of, walk
-from .parsing import cut, parse_limited
+from .files import cut, parse_limited
 
 _COMMAND = ["-P", "-m", __name__]
 _START = 60.0  # seconds in which the process begins, on a machine with other work

@@ -26,11 +26,6 @@ from .targets import promise
 
 Facts = dict[str, Any]
 _SHOWN_CONSTANTS = 5
-_STATES = {
-    files.Origin.OURS: "matches: hlograph wrote exactly these bytes",
-    files.Origin.EDITED: "differs: changed since hlograph wrote it",
-    files.Origin.FOREIGN: "none: not written by hlograph",
-}
 
 
 def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
@@ -48,7 +43,7 @@ def inspect(path: str | os.PathLike[str], *, trusted: bool = False) -> Facts:
     data = programs.content(file)
     facts = {"file": name, "bytes": len(data), **_envelope(data)}
     try:
-        facts["digest"] = _STATES[files.origin(data, name)]
+        facts["digest"] = files.origin(data, name).value
         program, verdict = _read(file, data, trusted)
         return {**facts, **_program(program), **_parameters(program, file), **_pullback(program), "load": verdict}
     except ArtifactError as error:

@@ -36,10 +36,9 @@ from ..program import Program, Pullback
 from ..renamed import renamed_options
 from ..signature import Argument, Result
 from . import checks, files
-from .files import open_regular, write_atomically
+from .files import check_bytes, check_size, cut, open_regular, parse_limited, write_atomically
+from .files import parse as parse_module
 from .parameters import Contents, bind, file_of, self_contained, share, split
-from .parsing import check_bytes, check_size, cut, parse_limited
-from .parsing import parse as parse_module
 
 if TYPE_CHECKING:
     from .foreign_dims import ForeignDims

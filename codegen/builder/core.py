@@ -411,19 +411,20 @@ class Builder(Places):
 
     def emit_constant(self, array: np.ndarray[Any, Any]) -> Tensor:
         """Emits a constant in the prologue, once for equal contents."""
-        table = self._frame.prologue_table
+        place = self._frame.prologue
         key = ("constant", array.dtype, array.shape, array.tobytes())
-        found = table.get(key)
+        found = place.table.get(key)
         if found is None:
+            assert place.anchor is not None
             attr = dense_attr(array, self.context)
             operation = ir.Operation.create(
                 "stablehlo.constant",
                 results=[self.tensor_type(array.shape, array.dtype)],
                 attributes={"value": attr},
                 loc=self._unknown,
-                ip=self._frame.prologue,
+                ip=ir.InsertionPoint(place.anchor),
             )
-            found = table[key] = Tensor(self, operation.result, array.shape, array.dtype)
+            found = place.table[key] = Tensor(self, operation.result, array.shape, array.dtype)
         return found
 
     def emit_root(self, name: str) -> tuple[Tensor, Dim]:
@@ -566,7 +567,7 @@ class Builder(Places):
     @property
     def size_table(self) -> dict[Any, Tensor]:
         """The sizes that the prologue, or the place that operations go to now, holds already, by dimension."""
-        return self._frame.size_table if self._frame.place is None else self._frame.place.sizes
+        return (self._frame.place or self._frame.prologue).sizes
 
     @property
     def checks(self) -> list[Check]:

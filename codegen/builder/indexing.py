@@ -32,9 +32,9 @@ from ..errors import DataDependentSizeError
 from ..ir.bindings import ir
 from ..ir.values import owner
 from .core import SizeSource, Tensor
-from .elementwise import add, convert, maximum_, minimum_, multiply, select, subtract
+from .elementwise import add, convert, select, subtract
 from .places import INT64, Attributes, Dims, Join, Rows
-from .reduce import cumulative, reduce_monoid
+from .reduce import MONOIDS, cumulative, reduce_monoid
 from .shape import (
     all_static,
     concatenate,
@@ -52,8 +52,6 @@ from .shape import (
 )
 
 Combiner = Literal["set", "add", "multiply", "maximum", "minimum"]
-
-_COMBINE = {"add": add, "multiply": multiply, "maximum": maximum_, "minimum": minimum_}
 
 
 def gather(
@@ -114,7 +112,7 @@ def scatter(
     scalar = ((), x.dtype)
 
     def body(old: Tensor, new: Tensor) -> list[Tensor]:
-        return [new if combiner == "set" else _COMBINE[combiner](old, new)]
+        return [new if combiner == "set" else MONOIDS[combiner](old, new)]
 
     (result,) = x.builder.region_op(
         "stablehlo.scatter",

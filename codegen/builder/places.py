@@ -31,10 +31,10 @@ from ..ir.values import dense_attr, element_type
 
 @dataclass(eq=False)
 class Place:
-    """A place of sizes that depend on data: before an anchor, behind the op that gives a root of theirs.
+    """A place of sizes, before an anchor: the prologue, or behind an op that gives a root that depends on data.
 
     Attributes:
-        block: the block of that op; the root is known in it and in what it holds.
+        block: the block that it is in; what is computed here is known in it and in what it holds.
         table: CSE table of what was computed here.
         sizes: the sizes computed here, by dimension.
     """
@@ -57,23 +57,20 @@ class Scope:
 
 
 class Frame:
-    """The function being built: block, prologue anchor, scopes, roots.
+    """The function being built: block, prologue, scopes, roots.
 
     Attributes:
         data: for each root that depends on data the place behind it, in the order in which they were made.
-        place: the place that operations go to now; None in the prologue and outside of both.
+        place: the place that operations go to now; None outside of such.
         notes: what is known of how tensors were made (`Note`), by its class and their uids.
     """
 
     def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
         self.block = block
-        self.anchor = anchor
-        self.prologue = ir.InsertionPoint(anchor)
-        self.scopes: list[Scope] = [Scope(block=block)]
+        self.prologue = Place(block, anchor)
+        self.scopes: list[Scope] = [Scope(block=block, places=[self.prologue])]
         self.data: dict[str, Place] = {}
         self.place: Place | None = None
-        self.prologue_table: dict[Any, Any] = {}
-        self.size_table: dict[Any, Any] = {}
         self.roots: dict[str, Any] = {}
         self.notes: dict[tuple[type, int], Any] = {}
         self.spare: list[Any] = []
@@ -157,8 +154,7 @@ class Places:
         return f" at {self.where}" if self.where else ""
 
     def _find(self, key: Any) -> Any:
-        frame = self._frame
-        for scope in reversed(frame.scopes):
+        for scope in reversed(self._frame.scopes):
             found = scope.table.get(key)
             if found is not None:
                 return found
@@ -166,7 +162,7 @@ class Places:
                 found = place.table.get(key)
                 if found is not None:
                     return found
-        return frame.prologue_table.get(key)
+        return None
 
     @contextmanager
     def _entered(self, name: str, types: Sequence[ir.Type], private: bool) -> Iterator[ir.Block]:
@@ -190,7 +186,6 @@ class Places:
         self._ip = ir.InsertionPoint(block)
         try:
             yield block
-            anchor.erase()
             close_places(self._frame.scopes[0])
         finally:
             self._frames.pop()
@@ -273,11 +268,9 @@ class Places:
         That is the prologue, or behind the latest of the roots that depend on data.
         """
         frame = self._frame
-        place = self._place_of(names) if frame.data else None
+        place = self._place_of(names) if frame.data else frame.prologue
         before = self._ip, frame.scopes, frame.place, self.location
-        if place is None:
-            self._ip, frame.scopes = frame.prologue, [Scope(frame.prologue_table)]
-        elif place is not frame.place:
+        if place is not frame.place:
             assert place.anchor is not None
             depth = next(depth for depth, scope in enumerate(frame.scopes) if scope.block == place.block)
             places = frame.scopes[depth].places
@@ -291,12 +284,12 @@ class Places:
         finally:
             self._ip, frame.scopes, frame.place, self.location = before
 
-    def _place_of(self, names: Iterable[str]) -> Place | None:
-        """The place where a size that depends on these roots is computed; None for the prologue."""
+    def _place_of(self, names: Iterable[str]) -> Place:
+        """The place where a size that depends on these roots is computed."""
         frame = self._frame
         wanted = frame.data.keys() & set(names)
         if not wanted:
-            return None
+            return frame.prologue
         blocks = [scope.block for scope in frame.scopes]
         for name in sorted(wanted):
             if frame.data[name].anchor is None or frame.data[name].block not in blocks:

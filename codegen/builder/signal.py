@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ..dims import Dim
-from ..ir.dynamic_calls import FFT
+from ..ir.functions import FFT
 from . import matrices
 from .core import Tensor
 from .elementwise import (

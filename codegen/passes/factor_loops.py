@@ -20,8 +20,7 @@ from ..builder.matrices import adjoint, matmul, over_batch, places, real_part, s
 from ..builder.places import INT64
 from ..errors import PassError
 from ..ir.bindings import ir
-from ..ir.dynamic_calls import of_fft
-from ..ir.functions import adopt, replace_by_call
+from ..ir.functions import adopt, of_fft, replace_by_call
 from ..ir.values import flag_of, numpy_dtype, walk
 from .report import Report
 

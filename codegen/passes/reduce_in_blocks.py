@@ -29,8 +29,8 @@ from ..ir.functions import inline_calls
 from ..ir.kinds import having
 from ..ir.modules import clone_module, replace_body
 from ..ir.op_sheet import Form
+from ..ir.ops import Rows
 from ..ir.refused import Refused, require
-from ..ir.rows import Rows
 from ..ir.tidy import erase_unused
 from ..ir.values import constant, elements_of, is_static, names_of, owner, reached, sizes_of, static_bytes, walk
 from ..ir.while_ops import counted

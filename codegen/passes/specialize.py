@@ -25,9 +25,9 @@ from .. import signature as signatures
 from ..builder.places import VALUE
 from ..dims import Dim, parse
 from ..errors import ArtifactError, PassError
-from ..ir import dynamic_calls, ops
+from ..ir import ops
 from ..ir.bindings import DYNAMIC, ir, run_pipeline, stablehlo
-from ..ir.functions import inline_calls, return_values
+from ..ir.functions import RULES, close_transforms, hide, inline_calls, return_values
 from ..ir.modules import refusals
 from ..ir.values import call_target, dense_attr, is_static, main_function, owner, reached, symbol_of, terminator, walk
 from ..signature import Count, Result, Signature
@@ -80,7 +80,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     if still:
         names = _names_for(module, before)
         raise PassError(f"specialize: StableHLO's shape refinement leaves this op dynamic: {still}{names}")
-    dynamic_calls.close_transforms(module)
+    close_transforms(module)
     function = main_function(module)
     function.attributes["sym_name"] = entry
     signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
@@ -98,10 +98,10 @@ def refine(module: ir.Module, signature: Signature) -> str:
     if any(op.name == "stablehlo.composite" and _is_open(op) for op in walk(module)):
         # Refinement changes a composite's operands and leaves its decomposition as it was.
         run_pipeline(module, "func.func(stablehlo-legalize-composite-to-call)", name="specialize")
-    if any(call_target(op) in dynamic_calls.RULES for op in walk(module)):
+    if any(call_target(op) in RULES for op in walk(module)):
         # Behind such a call types stay open in the first round, and refinement wants one set of a function's calls.
         inline_calls(module, fixed=True)
-        dynamic_calls.hide(module)
+        hide(module)
     run_pipeline(module, f"{_ARGUMENTS.format(types=types)},{_SHAPES}", name="specialize")
     still = _open_op(module)
     while (replaced := _refine_ops(module)) or still:
@@ -156,13 +156,13 @@ def _is_open(op: ir.Operation) -> bool:
 def _refine_ops(module: ir.Module) -> bool:
     """Gives ops that StableHLO's refinement leaves alone the sizes that are known by now; whether there was one.
 
-    They are bitcasts between widths, and the custom calls of `dynamic_calls`.
+    They are bitcasts between widths, and the custom calls of `RULES`.
     """
     replaced = False
     functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
     for operation in walk(module):
         bitcast = operation.name == "stablehlo.bitcast_convert"
-        rule = _bitcast if bitcast else dynamic_calls.RULES.get(call_target(operation))
+        rule = _bitcast if bitcast else RULES.get(call_target(operation))
         if rule is None:
             continue
         with module.context, ir.InsertionPoint(operation), operation.location:

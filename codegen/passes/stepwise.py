@@ -19,8 +19,7 @@ from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.kinds import identity
 from ..ir.op_sheet import Form, form_of, shortened
-from ..ir.ops import clone
-from ..ir.rows import Rows, separable
+from ..ir.ops import Rows, clone, separable
 from ..ir.values import ancestors, dtype_of, owner, reached, static_shape, users, walk
 from ..ir.while_ops import add_to_sum, end_sum, start_sum, wider
 from ..signature import LIVE

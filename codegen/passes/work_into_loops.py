@@ -27,8 +27,8 @@ from ..analysis.costs import cost, store
 from ..analysis.loops import Loop, slices_of
 from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO
+from ..ir.ops import Rows, separable
 from ..ir.refused import Refused, require
-from ..ir.rows import Rows, separable
 from ..ir.values import elements_of, loops_by_depth, owner, static_bytes, static_shape
 from ..ir.while_ops import argument_number, drop_dead_carries, invariants
 from .report import Report

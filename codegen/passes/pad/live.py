@@ -171,8 +171,8 @@ class LiveBuilder(Builder):
         if dtype.kind not in "iu":
             return False
         info = np.iinfo(dtype)
-        for dim in sizes if isinstance(sizes, tuple) else (sizes,):
-            if dim is None or type(dim) is int:
+        for dim in sizes or ():
+            if type(dim) is int:
                 continue
             low, high = self.interval(dim)
             if low is None or high is None or low < info.min or high > info.max:

@@ -19,7 +19,7 @@ from ...builder.places import INT64, DType
 from ...builder.shape import i64_array
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
-from ...ir.dynamic_calls import fft_kind, of_fft
+from ...ir.functions import fft_kind, of_fft
 from ...ir.kinds import identity, monoid_of
 from ...ir.op_sheet import Indexing, form_of
 from ...ir.values import attributes_of, convolution_numbers, integers

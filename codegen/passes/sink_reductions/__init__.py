@@ -23,9 +23,8 @@ from ...analysis.loops import Affine, Loop, Stack
 from ...ir import ops
 from ...ir.bindings import ir, run_pipeline, stablehlo
 from ...ir.kinds import EFFECTS, STABLEHLO, is_elementwise
-from ...ir.ops import clone
+from ...ir.ops import Rows, clone
 from ...ir.refused import Refused, needed, require
-from ...ir.rows import Rows
 from ...ir.values import owner, reached, sizes_of, static_bytes, static_shape, users
 from ...ir.while_ops import rebuild_while
 from ..report import Report

@@ -19,7 +19,7 @@ from bad_artifacts import forged
 
 import hlograph
 from hlograph import Program
-from hlograph.codegen.artifact import files, foreign, parsing
+from hlograph.codegen.artifact import files, foreign
 from hlograph.codegen.ir.modules import to_bytecode
 from hlograph.errors import ArtifactError, HandEditWarning
 
@@ -158,7 +158,7 @@ def test_limits_are_far_from_real_models() -> None:
 
 
 def test_too_large_a_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parsing, "BYTES", 50)
+    monkeypatch.setattr(files, "BYTES", 50)
     path = written(tmp_path, PLAIN)
     with pytest.raises(ArtifactError, match=f"{len(PLAIN)} bytes; at most 50 are read"):
         hlograph.load(path)
@@ -187,7 +187,7 @@ def aliases(count: int, link: Callable[[int], str]) -> str:
 
 def in_bytecode(type_: str, name: str = "@main") -> bytes:
     text = f"func.func {name}(%x: {type_}) -> {type_} {{ return %x : {type_} }}"
-    return to_bytecode(parsing.parse(text.encode(), "module"))
+    return to_bytecode(files.parse(text.encode(), "module"))
 
 
 DEEP = 10_000
@@ -200,13 +200,13 @@ HARMFUL = {
     "a name": (in_bytecode("tensor<f32>", '@"\\FF"'), "names that are not UTF-8"),
     "a name of an attribute": (
         to_bytecode(
-            parsing.parse(PLAIN.replace("{ return", "attributes {zzz = 1 : i32} { return").encode(), "m")
+            files.parse(PLAIN.replace("{ return", "attributes {zzz = 1 : i32} { return").encode(), "m")
         ).replace(b"zzz", b"z\xffz"),
         "names that are not UTF-8",
     ),
     "a name of an argument's attribute": (
         to_bytecode(
-            parsing.parse(
+            files.parse(
                 PLAIN.replace("3xf32>)", '3xf32> {hlograph.name = "x", hlograph.zzz = 1 : i32})', 1).encode(), "m"
             )
         ).replace(b"zzz", b"z\xffz"),
@@ -407,4 +407,4 @@ def test_a_pipe_is_read_to_its_end(tmp_path: Path, here: list[str]) -> None:
 def test_a_long_diagnostic_is_cut() -> None:
     with pytest.raises(ArtifactError) as caught:
         Program.parse(PLAIN.replace("return", " ".join(["stablehlo.nothing"] * 3000)))
-    assert len(str(caught.value)) < parsing.MESSAGE + 100
+    assert len(str(caught.value)) < files.MESSAGE + 100
