@@ -316,9 +316,7 @@ class CFunction:
             numpy=Numpy(),
         )
         nothing: Any = lambda: None  # noqa: E731
-        serving = Serving(
-            self._program, options, {}, find_device(options.device), x64=nothing, tell=nothing, drop=nothing
-        )
+        serving = Serving(self._program, options, {}, find_device(options.device), x64=nothing, tell=nothing)
         (executable,) = serving.warmed(self._sizes, {}, None, 0)
         return executable
 

@@ -115,9 +115,7 @@ class Function(Written):
         # What is 64 bits wide inside the module only is no business of JAX's.
         self.needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
-        self._serving = Serving(
-            program, options, shelf, self.device, x64=self._x64, tell=self._tell, drop=self._dropped
-        )
+        self._serving = Serving(program, options, shelf, self.device, x64=self._x64, tell=self._tell)
         jax_arrays = options.numpy is None
         recorded = jax_arrays and signature.arguments and not signature.value_roots
         self._latest: list[tuple[Any, Any]] | None = [(None, None)] if recorded else None
@@ -290,14 +288,10 @@ class Function(Written):
                 if self._latest is not None and self._serving.known(args) is entry:
                     self._latest[0] = tuple(x.aval for x in args), entry
 
-    def _dropped(self) -> None:
-        """Called with the cache's lock held: a record would keep an executable alive."""
+    def _tell(self) -> None:
+        """Tells who is to know that what runs calls has changed, or is no longer in the cache; forgets it."""
         if self._latest is not None:
             self._latest[0] = None, None
-        self._tell()
-
-    def _tell(self) -> None:
-        """Tells who is to know that what runs calls has changed, or is no longer in the cache."""
         listener = self.changed()
         if listener is not None:
             listener()

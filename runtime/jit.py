@@ -42,8 +42,9 @@ from .calls.arguments import shape_and_dtype
 from .calls.path import Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
+from .executables.stats import Stats
 from .function import ARRAY, Function
-from .jitted import X64, Found, JitStats, Programs, kind_of
+from .jitted import X64, Found, Programs, kind_of
 from .lowered.ahead import AheadFunction, wanted_sharding
 from .lowered.stages import Lowered, Stages
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
@@ -380,9 +381,10 @@ class Jit(Written):
         return self._programs.guards(program)
 
     @property
-    def stats(self) -> JitStats:
+    def stats(self) -> Stats:
         """Calls, compiles and cache hits of all programs so far; traces; calls that `jax.jit` ran."""
-        return JitStats.of(self.functions, self._programs.traces, self._jax_calls)
+        parts = [function.stats for function in self.functions]
+        return Stats.total(parts, traces=self._programs.traces, jax_calls=self._jax_calls)
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""

@@ -16,7 +16,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -42,7 +42,6 @@ from .calls.path import given_arguments, is_jax_array, write
 from .executables import cpu_plan
 from .executables.devices import compile_options, platform_of
 from .executables.policy import RecompilationWarning
-from .executables.stats import Stats
 from .function import Function
 from .options import CompileOptions
 
@@ -348,28 +347,6 @@ def recognizing_call(
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class JitStats(Stats):
-    """Counts of a jitted function: its programs', summed, and its own.
-
-    Attributes:
-        traces: how often the function was traced into a program; more than once for arguments of one kind where its
-            Python code decides by sizes.
-        jax_calls: calls that plain `jax.jit` ran, which are not among `calls`; of those that were handed over to it,
-            because nothing is to be gained, the first.
-    """
-
-    traces: int = 0
-    jax_calls: int = 0
-
-    @staticmethod
-    def of(functions: Sequence[Function], traces: int, jax_calls: int = 0) -> JitStats:
-        """Those of functions, summed, and of the jitted one."""
-        total = Stats.total([function.stats for function in functions])
-        sums = {each.name: getattr(total, each.name) for each in fields(Stats)}
-        return JitStats(**sums, traces=traces, jax_calls=jax_calls)
 
 
 @dataclass(frozen=True)

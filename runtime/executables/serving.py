@@ -44,8 +44,8 @@ class Serving:
         shelf: executables that were compiled before.
         device: where it runs, None for JAX's default.
         x64: a context in which executables are called.
-        tell: called when what serves an executable's calls is another function than before.
-        drop: called when an executable is dropped, with the lock held.
+        tell: called when what serves an executable's calls is another function than before, and, with the lock held,
+            when an executable is dropped.
 
     Attributes:
         entries: what serves calls by key: an exact executable, or an adapter to a padded one.
@@ -64,14 +64,13 @@ class Serving:
         *,
         x64: Callable[[], Any],
         tell: Callable[[], None],
-        drop: Callable[[], None],
     ) -> None:
         self.entries: dict[Key, Entry] = {}
         self.lock = forks.lock()
         self.policies = Policies(options.policy, program.signature)
         self.account, self.misses = Account(tell), Counter()
         self._program, self._signature, self._options, self._shelf = program, program.signature, options, shelf
-        self._device, self._x64, self._dropped = device, x64, drop
+        self._device, self._x64, self._tell = device, x64, tell
         self._executables: dict[Any, Executable] = {}
         self._prepared: dict[Key, PreparedProgram] = {}
         self._without_threads: list[object] = []
@@ -262,7 +261,7 @@ class Serving:
                 return known
             if len(self.entries) >= _KNOWN_CALLS + self._options.cache_size:
                 self._forget_calls(lambda entry: isinstance(entry, Adapter))
-                self._dropped()
+                self._tell()
             self.entries[key] = adapter
         return adapter
 
@@ -278,7 +277,7 @@ class Serving:
             self.entries.clear()
             self._executables.clear()
             self._prepared.clear()
-            self._dropped()
+            self._tell()
 
     def after_fork(self) -> None:
         """Forgets what does not run in a forked process; it is not freed, which would wait for threads."""
@@ -286,7 +285,7 @@ class Serving:
         for executable in list(self._executables.values()):
             if not executable.after_fork():
                 self._drop(executable)
-        self._dropped()
+        self._tell()
 
     def stats(self) -> list[ExecutableStats]:
         """What is to be said of each executable, exact ones first."""
@@ -304,7 +303,7 @@ class Serving:
                 if isinstance(entry, Adapter):
                     entry.executable.used = max(entry.executable.used, entry.used)
             self._drop(min(self._executables.values(), key=lambda executable: executable.used))
-            self._dropped()
+            self._tell()
 
     def _drop(self, executable: Executable) -> None:
         del self._executables[executable.sizes.key]

@@ -47,6 +47,10 @@ class Stats:
         unproven: what is off because nobody has tried hlograph with this jaxlib yet; "" in proven releases.
         loaded: executables that were loaded from a bundle in place of compiled.
         bundle: of a function from a bundle, a line for each executable in it: what became of it, and why.
+        traces: how often a jitted function was traced into a program; more than once for arguments of one kind where
+            its Python code decides by sizes.
+        jax_calls: calls of a jitted function that plain `jax.jit` ran, which are not among `calls`; of those that were
+            handed over to it, because nothing is to be gained, the first.
     """
 
     calls: int = 0
@@ -60,6 +64,8 @@ class Stats:
     unproven: str = ""
     loaded: int = 0
     bundle: tuple[str, ...] = ()
+    traces: int = 0
+    jax_calls: int = 0
 
     @property
     def padding_share(self) -> float:
@@ -68,8 +74,8 @@ class Stats:
         return sum(entry.calls * entry.padding_share for entry in self.by_executable) / calls if calls else 0.0
 
     @staticmethod
-    def total(parts: Sequence[Stats]) -> Stats:
-        """The statistics of several functions together."""
+    def total(parts: Sequence[Stats], *, traces: int = 0, jax_calls: int = 0) -> Stats:
+        """The statistics of several functions together; `traces` and `jax_calls` are the jitted one's that has them."""
         numbers = ("calls", "compiles", "compile_seconds", "cache_hits", "executables", "retries", "loaded")
         return Stats(
             **{name: sum(getattr(part, name) for part in parts) for name in numbers},
@@ -77,6 +83,8 @@ class Stats:
             refusals={name: reason for part in parts for name, reason in part.refusals.items()},
             unproven=next((part.unproven for part in parts if part.unproven), ""),
             bundle=tuple(line for part in parts for line in part.bundle),
+            traces=traces,
+            jax_calls=jax_calls,
         )
 
 

@@ -45,7 +45,7 @@ from ...codegen.sparse_parts import grouped
 from ...dialects.jax.axes import path_text
 from ...dialects.jax.trace import Traced
 from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
-from ..jitted import X64, Call, JitStats, Key, Parameters, Programs, Static, kind_of, leaves_of, restoration
+from ..jitted import X64, Call, Key, Parameters, Programs, Static, kind_of, leaves_of, restoration
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
@@ -550,11 +550,6 @@ class RaggedJit(OfRows):
             for name, time in (item for each in warmed for item in each.items()):
                 seconds[name] = seconds.get(name, 0.0) + time
         return seconds
-
-    @property
-    def stats(self) -> JitStats:
-        """Calls, compiles and cache hits of all programs so far; traces."""
-        return JitStats.of(self.functions, self._programs.traces)
 
     def clear_cache(self) -> None:
         """Drops all programs and executables, and what they counted."""

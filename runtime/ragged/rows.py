@@ -487,8 +487,8 @@ class OfRows:
     program: Any  # of one row; of a function of JAX's what gives it, from arguments
     _rows: str
     _ragged: frozenset[str]
-    # Whether rows without elements need a trace of their own.
-    _apart = True
+    _apart = True  # whether rows without elements need a trace of their own
+    _programs: Any = None  # of a function of JAX's its traces
 
     def _variant(self, plan: Any, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
         """What runs rows with these sizes, made now if there is none."""
@@ -587,8 +587,8 @@ class OfRows:
 
     @property
     def stats(self) -> Stats:
-        """Calls, compiles and cache hits of all programs so far."""
-        return Stats.total([function.stats for function in self.functions])
+        """Calls, compiles and cache hits of all programs so far; traces, of a function of JAX's."""
+        return Stats.total([function.stats for function in self.functions], traces=self._programs.traces if self._programs else 0)
 
 
 def _converted(value: Any, dtype: Any) -> Any:
