@@ -117,7 +117,8 @@ class Executable:
         ready: whether it has been compiled.
         used: number of the last call that ran it; the least recently used one is dropped first.
         compiles: number of compilations.
-        calls, live: number of calls that adapters have reported, and the sum of their parts that were not padding.
+        calls, live: number of calls by adapters, and the sum of their parts that were not padding.
+        counting: held while these change.
     """
 
     prepared: PreparedProgram
@@ -133,6 +134,7 @@ class Executable:
         self.ready = False
         self.used = self.compiles = self.calls = 0
         self.live = 0.0
+        self.counting = forks.lock()
         self._options = options
         self._device = device
         self._numpy = numpy

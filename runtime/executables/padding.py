@@ -29,7 +29,6 @@ from ..calls.memory import ALIGNMENT, aligned
 from ..host import is_from_python
 from .executable import Check, Executable
 from .prepared import pending_size
-from .stats import Counter
 
 Shape = tuple[int, ...]
 
@@ -86,27 +85,16 @@ class Adapter:
         self._plain = not self._cuts and not self._counts and not self._pending
         bounds = executable.sizes.bounds.items()
         self._share = math.prod(abs(sizes[name]) / bound for name, bound in bounds if bound and name in sizes)
-        self._calls, self._reported = Counter(), 0
-
-    def report(self) -> None:
-        """Adds the calls since the last report to the executable's account; not for two threads at once."""
-        total = self._calls.value
-        self.executable.calls += total - self._reported
-        self.executable.live += (total - self._reported) * self._share
-        self._reported = total
-
-    def retire(self) -> None:
-        """Called before this is dropped."""
-        self.report()
-        for adapter in self._second_stages.values():
-            adapter.retire()
 
     def _shape(self, index: int, sizes: Mapping[str, int]) -> Shape:
         return tuple(dimension.evaluate(dim, sizes) for dim in self._results[index].live)
 
     def call(self, *args: Any) -> Any:
         """Pads, runs, cuts; returns what the exact executable would."""
-        self._calls.increment()
+        executable = self.executable
+        with executable.counting:
+            executable.calls += 1
+            executable.live += self._share
         arrays = list(args)
         for index, live, shape in self._pads:
             x = arrays[index]
@@ -114,11 +102,11 @@ class Adapter:
                 find_sizes(self._signature, [np.shape(x) for x in args], values_of(self._signature, self._sizes))
             arrays[index] = pad(x, shape)
         try:
-            outputs = self.executable.call(*arrays, *self._live)
+            outputs = executable.call(*arrays, *self._live)
         except ValueError as error:
             if trace_state() == no_transformation() or is_from_python(error) or is_checkified():
                 raise
-            outputs = self.executable.compile_and_call(*arrays, *self._live)
+            outputs = executable.compile_and_call(*arrays, *self._live)
         if self._plain:
             return outputs
         if self._pending:

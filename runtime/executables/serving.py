@@ -290,9 +290,6 @@ class Serving:
     def stats(self) -> list[ExecutableStats]:
         """What is to be said of each executable, exact ones first."""
         with self.lock:
-            for entry in self.entries.values():
-                if isinstance(entry, Adapter):
-                    entry.report()
             exact = [entry for entry in self.entries.values() if isinstance(entry, Executable)]
             padded = [executable for executable in self._executables.values() if executable not in exact]
             return [*(one.stats("exact") for one in exact), *(one.stats("padded") for one in padded)]
@@ -313,5 +310,3 @@ class Serving:
         for key, entry in list(self.entries.items()):
             if concerned(entry):
                 del self.entries[key]
-                if isinstance(entry, Adapter):
-                    entry.retire()
