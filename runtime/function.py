@@ -34,11 +34,11 @@ from .calls.arguments import (
     key_data,
     key_of,
     narrowed,
+    raise_failed,
     signature_of,
     sizes_of_call,
     to_arrays,
 )
-from .calls.checks import raise_failed
 from .calls.path import X64, Written, call_function
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
@@ -180,10 +180,10 @@ class Function(Written):
         self._calls.increment()
         narrow = self.needs_x64 and not X64.value
         signature = self._signature
-        check_call(signature, args, len(self._shared), narrow=narrow)
+        shapes = check_call(signature, args, len(self._shared), narrow=narrow)
         key = zip(signature.roots, key_of(signature, args), strict=True)
         places = tuple(((root.argument, root.element), size) for root, size in key if root.axis is None)
-        shapes, arrays = converted(signature.arguments, args, narrow)
+        arrays = converted(signature.arguments, args, narrow)
         callee = FunctionCall(self._in_jax(), places, narrow)
         try:
             callee.sizes(shapes)

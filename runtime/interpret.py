@@ -20,8 +20,7 @@ from ..codegen.ir.functions import return_values
 from ..codegen.ir.modules import reference_eval
 from ..codegen.ir.values import call_target, main_function, terminator, walk
 from ..codegen.recipe import Recipe
-from .calls.arguments import check_constraints, sizes_of_call
-from .calls.checks import raise_failed
+from .calls.arguments import check_constraints, raise_failed, sizes_of_call
 
 if TYPE_CHECKING:
     from ..codegen.program import Program

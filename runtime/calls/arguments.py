@@ -1,18 +1,21 @@
-"""What a call's arguments may be and must satisfy, checked before anything runs.
+"""What a call's arguments may be and must satisfy, checked before anything runs; and checks in a graph, after it.
 
 In: a signature and the arguments' dtypes, shapes and, for integer arguments that decide a size, values. Out: the size
 of every root. Errors name the argument, the axis, what was expected and what was found. Lists of numbers or arrays and
 other libraries' arrays become arrays, arguments by name their order; calls with arrays do not come here for that: what
 is no array shows where the code of a call, or JAX, refuses it. Decision to know: Python's numbers in a list convert as
 they do alone, where no information is lost (`[1, 2]` for floats, never `[1.5]` for integers), and arrays in a list keep
-their dtype.
+their dtype. Flags of checks come back with the results; the check's own exception is raised, with its own message.
 """
 
 from __future__ import annotations
 
+import builtins
 import difflib
 import inspect
 import operator
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,9 +25,15 @@ import numpy as np
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dtypes import kind_of, limits
-from ...codegen.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError, demand_error
+from ...codegen.errors import (
+    ArgumentShapeError,
+    ArgumentTypeError,
+    CheckFailedError,
+    UnsupportedGraphError,
+    demand_error,
+)
 from ...codegen.graph import root_base
-from ...codegen.signature import Argument, Signature, describe
+from ...codegen.signature import Argument, CheckSpec, Signature, describe
 from ...codegen.sparse_parts import Group
 
 # In the place of an argument that a call leaves out.
@@ -300,17 +309,14 @@ def values_of(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:
     return {root.name: sizes[root.name] for root in signature.value_roots}
 
 
-def converted(
-    arguments: Sequence[Argument], arrays: Sequence[Any], narrow: bool = False
-) -> tuple[list[tuple[int, ...]], list[Any]]:
-    """Shapes, and arrays of the arguments' dtypes (as JAX has them without 64-bit types, if `narrow`)."""
-    shapes, found = [], []
+def converted(arguments: Sequence[Argument], arrays: Sequence[Any], narrow: bool = False) -> list[Any]:
+    """Arrays of the arguments' dtypes (as JAX has them without 64-bit types, if `narrow`)."""
+    found = []
     for argument, array in zip(arguments, arrays, strict=True):
-        shapes.append(_shape_of(argument, array, narrow))
         wanted = narrowed(argument.dtype) if narrow else argument.dtype
         known = isinstance(array, jax.Array) and array.dtype == wanted  # what JAX makes of it takes long
         found.append(array if known else jax.lax.convert_element_type(array, wanted))
-    return shapes, found
+    return found
 
 
 # ---- lists, and other libraries' arrays -----------------------------------------------------------------------------
@@ -424,3 +430,33 @@ def in_order(function: str, groups: Sequence[Group], args: Sequence[Any], keywor
     while found and found[-1] is MISSING:
         found.pop()
     return found
+
+
+# ---- checks in a graph -----------------------------------------------------------------------------------------------
+
+
+def exception_class(name: str) -> type[Exception]:
+    """The class that `ValueError` or `package.module.Name(ValueError)` names.
+
+    The module is not imported for it: where it is not loaded, the built-in base in parentheses is raised.
+    """
+    match = re.fullmatch(r"([\w.]+)(?:\((\w+)\))?", name)
+    if match is None:
+        return CheckFailedError
+    path, base = match.groups()
+    module, _, attribute = path.rpartition(".")
+    found = getattr(sys.modules.get(module), attribute, None) if module else getattr(builtins, path, None)
+    if not (isinstance(found, type) and issubclass(found, Exception)):
+        found = getattr(builtins, base or "", None)
+    return found if isinstance(found, type) and issubclass(found, Exception) else CheckFailedError
+
+
+def raise_failed(checks: Sequence[CheckSpec], flags: Any) -> None:
+    """Raises for the first check whose flag is false, or not positive."""
+    values = np.asarray(flags)
+    if (values > 0).all():
+        return
+    number = int(np.argmin(values > 0))
+    failed = checks[number]
+    place = f" (in {failed.place.replace('{}', str(-int(values[number])))})" if failed.place else ""
+    raise exception_class(failed.exception)(failed.message + place)

@@ -54,18 +54,13 @@ class Made:
     Attributes:
         name: the bounds, as text.
         rows: how many there can be.
-        function: the compiled program.
-        shapes: those of its first arguments, which are the element's.
-        sizes: the names of the sizes that come then.
-        counts: the names of the sizes from data that come behind the element's results.
+        function: the compiled program: of the element's arguments, of sizes by their names, and of which rows count;
+            behind the element's results come sizes from data.
     """
 
     name: str
     rows: int
     function: Function
-    shapes: Sequence[Any]
-    sizes: Sequence[str]
-    counts: Sequence[str]
 
 
 class RowsFunction:
@@ -140,7 +135,8 @@ class RowsFunction:
             return [x if made.rows == rows else cut(x, (rows, *x.shape[1:])) for x in results]
         count = len(self.element.signature.results)
         known: dict[str, Any] = {**sizes, **lengths}
-        known.update({name: x[:rows] for name, x in zip(made.counts, results[count:], strict=True)})
+        counts = made.function.program.signature.results[count:]
+        known.update({result.name: x[:rows] for result, x in zip(counts, results[count:], strict=True)})
         pairs = zip(results, self.element.signature.results, strict=False)
         return [_result(x, result.dims, known, rows) for x, result in pairs]
 
@@ -162,8 +158,9 @@ class RowsFunction:
                 self._recent.clear()
             made = self._recent[key] = self._made(sizes, traced, counted is not None)
         rows, bound = sizes[self.rows], made.rows
-        given = [_fitted(x, shape) for x, shape in zip(arrays, made.shapes, strict=True)]
-        for name in made.sizes:
+        arguments = made.function.program.signature.arguments
+        given = [_fitted(x, argument.dims) for x, argument in zip(arrays, arguments, strict=False)]
+        for name in [argument.name for argument in arguments[len(arrays) : -1]]:
             given.append(_lengths(lengths[name], bound) if name in self.ragged else np.int32(sizes[name]))
         given.append(np.arange(bound) < rows if counted is None else jax.numpy.pad(counted, (0, bound - rows)))
         return made, given
@@ -249,16 +246,12 @@ class RowsFunction:
                     program = rows.of(element)
                 except PaddingError as error:
                     raise PaddingError(f"rows of different lengths need padding, and {error}") from None
-                count, signature = len(self.element.signature.arguments), program.signature
                 text = [f"{name}={size}" if name in exact else f"{name}<={size}" for name, size in bounds.items()]
                 self._programs[key] = Made(
                     ", ".join(text),
                     bounds[self.rows],
                     # Loops have been seen to before there were rows.
                     Function(program, replace(self.options, policy="exact", passes=())),
-                    [argument.dims for argument in signature.arguments[:count]],
-                    [argument.name for argument in signature.arguments[count:-1]],
-                    [result.name for result in signature.results[len(self.element.signature.results) :]],
                 )
             return self._programs[key]
 
@@ -313,7 +306,7 @@ class RowsFunction:
             self._extents.clear()
 
 
-def _fitted(x: Any, shape: Sequence[int]) -> Any:
+def _fitted(x: Any, shape: Sequence[Any]) -> Any:
     """An array of this shape: with zeros behind it, or without padding that no row needs."""
     if x.shape == shape:
         return x
@@ -588,7 +581,9 @@ class OfRows:
     @property
     def stats(self) -> Stats:
         """Calls, compiles and cache hits of all programs so far; traces, of a function of JAX's."""
-        return Stats.total([function.stats for function in self.functions], traces=self._programs.traces if self._programs else 0)
+        return Stats.total(
+            [function.stats for function in self.functions], traces=self._programs.traces if self._programs else 0
+        )
 
 
 def _converted(value: Any, dtype: Any) -> Any:

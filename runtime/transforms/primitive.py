@@ -48,8 +48,7 @@ from ...codegen.ir.values import location_text, main_function, numpy_dtype, term
 from ...codegen.program import Program
 from ...codegen.signature import flags_type
 from ...codegen.source import restricted
-from ..calls.arguments import key_of
-from ..calls.checks import raise_failed
+from ..calls.arguments import key_of, raise_failed
 from ..host import install, raising
 from .callee import Callee, Derivative, Inline, StaticModule
 

@@ -9,7 +9,7 @@ from pytensor.raise_op import Assert, CheckAndRaise
 import hlograph
 import hlograph.pytensor
 from hlograph.errors import CheckFailedError
-from hlograph.runtime.calls.checks import exception_class
+from hlograph.runtime.calls.arguments import exception_class
 
 
 class OurError(ValueError):
