@@ -240,64 +240,52 @@ class Policies:
                 if name in self._axes:
                     self._axes[name].warm = max(self._axes[name].warm, largest)
 
-    def refuse(self, names: frozenset[str], reason: str) -> list[str]:
-        """From now on these sizes (all, where none is named) are exact; returns those that were not before."""
+    def refuse(self, program: str, error: PaddingError, depth: int) -> bool:
+        """From now on sizes that cannot be padded (all, where the error names none that is) are exact.
+
+        Says so where the user asked for padding; `depth` is from here up to the user's call. False where it is no news.
+        """
         with self._lock:
-            concerned = [name for name in self._axes if (not names or name in names) and not self._axes[name].refused]
-            if not concerned:
-                concerned = [name for name, axis in self._axes.items() if not axis.refused]
-            for name in concerned:
-                self._axes[name].refused = reason
-            return concerned
+            padded = [name for name, axis in self._axes.items() if not axis.refused]
+            names = [name for name in padded if name in error.roots] or padded
+            for name in names:
+                self._axes[name].refused = str(error)
+        wanted = [name for name in names if self.choices[name] not in ("auto", "exact")]
+        if wanted:
+            warnings.warn(
+                f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
+                PaddingRefusedWarning,
+                stacklevel=depth,
+            )
+        return bool(names)
 
     @property
     def refusals(self) -> dict[str, str]:
         """Size name to why it is not padded."""
         return {name: axis.refused for name, axis in self._axes.items() if axis.refused}
 
-    def due_warning(self, name: str) -> list[int] | None:
-        """The sizes that a root has shown, once, when it has recompiled often."""
+    def warn_of_recompilation(self, program: str, signature: Signature, plan: Plan, depth: int) -> None:
+        """Says, once for each, that a size has been compiled anew for many values."""
         with self._lock:
-            axis = self._axes[name]
-            if axis.warned or len(axis.seen) <= WARN_AFTER:
-                return None
-            axis.warned = True
-            return list(axis.seen)
-
-
-def above_bound(signature: Signature, error: PolicyError) -> ArgumentShapeError:
-    """What callers are told of a size above its bound: where it is from, too."""
-    return ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}")
-
-
-def warn_of_refusal(program: str, policies: Policies, error: PaddingError, depth: int) -> bool:
-    """Takes note that sizes cannot be padded; says so where the user asked for it. False where that is no news."""
-    names = policies.refuse(error.roots, str(error))
-    wanted = [name for name in names if policies.choices[name] not in ("auto", "exact")]
-    if wanted:
-        warnings.warn(
-            f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
-            PaddingRefusedWarning,
-            stacklevel=depth,
-        )
-    return bool(names)
-
-
-def warn_of_recompilation(program: str, signature: Signature, policies: Policies, plan: Plan, depth: int) -> None:
-    """Says, once for each, that a size has been compiled anew for many values."""
-    for name in plan.exact:
-        sizes = policies.due_warning(name)
-        if sizes is not None:
-            reason = policies.refusals.get(name)
-            remedy = (
-                f"it cannot be padded: {reason}" if reason else 'policy="auto" or "padded" compiles once per bucket'
-            )
+            often = {name: axis for name in plan.exact if len((axis := self._axes[name]).seen) > WARN_AFTER}
+            due = {name: list(axis.seen) for name, axis in often.items() if not axis.warned}
+            for name in due:
+                often[name].warned = True
+        for name, sizes in due.items():
+            remedy = 'policy="auto" or "padded" compiles once per bucket'
+            if reason := self.refusals.get(name):
+                remedy = f"it cannot be padded: {reason}"
             warnings.warn(
                 f"{program}: size {name}{origin(signature, frozenset([name]))} has had {len(sizes)} values "
                 f"({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
                 RecompilationWarning,
                 stacklevel=depth,
             )
+
+
+def above_bound(signature: Signature, error: PolicyError) -> ArgumentShapeError:
+    """What callers are told of a size above its bound: where it is from, too."""
+    return ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}")
 
 
 def dependent_roots(signature: Signature) -> dict[str, Dim]:

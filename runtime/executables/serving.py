@@ -25,7 +25,7 @@ from ..options import CompileOptions
 from .devices import choose_device, is_sharded
 from .executable import Account, Executable
 from .padding import Adapter, exact_check, padded_check
-from .policy import Plan, Policies, above_bound, warn_of_recompilation, warn_of_refusal
+from .policy import Plan, Policies, above_bound
 from .prepared import PreparedProgram, pending_size, prepare
 from .stats import Counter, ExecutableStats
 from .stored import Shelf, StoredExecutable
@@ -129,7 +129,7 @@ class Serving:
         if isinstance(entry, Adapter):
             adapter = entry if traced else self._remember(key, entry)
             return adapter.checks, self._run_first(adapter.executable, adapter.call, args)
-        warn_of_recompilation(self._program.name, self._signature, self.policies, plan, depth)
+        self.policies.warn_of_recompilation(self._program.name, self._signature, plan, depth)
 
         def run(*args: Any) -> Any:
             self._prepare(entry, sizes)
@@ -170,7 +170,7 @@ class Serving:
             try:
                 return plan, self._adapter(plan, sizes, number)
             except PaddingError as error:
-                if not warn_of_refusal(self._program.name, self.policies, error, depth):
+                if not self.policies.refuse(self._program.name, error, depth):
                     raise  # all sizes are exact as it is
 
     def _prepare(self, executable: Executable, sizes: dict[str, int]) -> None:
