@@ -21,11 +21,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from ..ir import ops
 from ..ir.bindings import ir
-from ..ir.values import dot_sides, dtype_of, flag_of, sizes_of, symbol_of, text_attribute, walk
+from ..ir.values import REAL_FLOATS, dot_sides, dtype_of, flag_of, sizes_of, symbol_of, text_attribute, walk
 from .report import Report
 
 PRODUCT, FACTOR, SOLVE = "hlograph_gemm", "hlograph_potrf", "hlograph_trsm"
@@ -73,7 +71,7 @@ def _refusal(op: ir.Operation) -> str:
     values = [*op.operands, *op.results]
     if not all(ir.RankedTensorType(value.type).has_static_shape for value in values):
         return "its sizes are not known: specialize the program first"
-    if len({dtype_of(value) for value in values}) > 1 or dtype_of(values[0]) not in (np.float32, np.float64):
+    if len({dtype_of(value) for value in values}) > 1 or dtype_of(values[0]) not in REAL_FLOATS:
         return "it is none of float32 and none of float64"
     if not all(all(sizes_of(value)) for value in op.operands):
         return "it has no elements"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
@@ -157,7 +158,21 @@ def small_cholesky(op: ir.Operation) -> ir.Value | None:
     n, batch, lower = shape[-1], math.prod(shape[:-2]), flag_of(op, "lower", False)
     require(n and batch, "the matrix has no elements")
     require(_written_out(n, batch), f"a matrix of {n} x {n} is for LAPACK")
-    return _cholesky_elements(a, n, lower)
+    factor: list[list[ir.Value]] = [[] for _ in range(n)]
+    zero, nan = (ops.full_like(a, number, shape[:-2]) for number in (0, np.nan))
+    failed = []
+    for j in range(n):
+        for i in range(j, n):
+            start = _element(a, i, j) if lower else _element(a, j, i)
+            rest = _dot_of(start, list(zip(factor[i][:j], factor[j][:j], strict=True)))
+            if i == j:
+                failed.append(ops.compare("LE", rest, zero))
+            factor[i].append(stablehlo.sqrt(rest) if i == j else stablehlo.divide(rest, factor[j][j]))
+    anywhere = reduce(stablehlo.or_, failed)
+    rows = [[stablehlo.select(anywhere, nan, x) for x in row] + [zero] * (n - len(row)) for row in factor]
+    elements = [rows[i][j] if lower else rows[j][i] for i in range(n) for j in range(n)]
+    joined = ops.concatenate([ops.reshape(each, (*shape[:-2], 1)) for each in elements], len(shape) - 2)
+    return ops.reshape(joined, shape)
 
 
 def _element(a: ir.Value, i: int, j: int) -> ir.Value:
@@ -171,42 +186,6 @@ def _dot_of(minuend: ir.Value, pairs: Sequence[tuple[ir.Value, ir.Value]]) -> ir
     for left, right in pairs:
         minuend = stablehlo.subtract(minuend, stablehlo.multiply(left, right))
     return minuend
-
-
-def _cholesky_elements(a: ir.Value, n: int, lower: bool) -> ir.Value:
-    shape = static_shape(a)
-    factor: list[list[ir.Value]] = [[] for _ in range(n)]
-    zero = ops.full_like(a, 0, shape[:-2])
-    failures = []
-    for j in range(n):
-        for i in range(j, n):
-            start = _element(a, i, j) if lower else _element(a, j, i)
-            rest = _dot_of(start, list(zip(factor[i][:j], factor[j][:j], strict=True)))
-            if i == j:
-                failures.append(ops.compare("LE", rest, zero))
-                factor[j].append(stablehlo.sqrt(rest))
-            else:
-                factor[i].append(stablehlo.divide(rest, factor[j][j]))
-    rows = [factor[i] + [zero] * (n - 1 - i) for i in range(n)]
-    elements = [rows[i][j] if lower else rows[j][i] for i in range(n) for j in range(n)]
-    rank = len(shape) - 2
-    joined = ops.concatenate([ops.reshape(each, (*shape[:-2], 1)) for each in elements], rank)
-    failed = failures[0]
-    for each in failures[1:]:
-        failed = stablehlo.or_(failed, each)
-    return _or_nan(failed, ops.reshape(joined, shape), lower)
-
-
-def _or_nan(failed: ir.Value, factor: ir.Value, lower: bool) -> ir.Value:
-    """The factor, or NaN in its triangle."""
-    shape, dtype = static_shape(factor), dtype_of(factor)
-    places = np.arange(shape[-1])
-    inside = places[:, None] >= places if lower else places[:, None] <= places
-    nan = ops.broadcast_in_dim(
-        ops.constant(np.where(inside, np.nan, 0.0).astype(dtype)), shape, (len(shape) - 2, len(shape) - 1)
-    )
-    everywhere = ops.broadcast_in_dim(failed, shape, range(len(shape) - 2))
-    return stablehlo.select(everywhere, nan, factor)
 
 
 def small_triangular_solve(op: ir.Operation) -> ir.Value | None:
@@ -225,11 +204,6 @@ def small_triangular_solve(op: ir.Operation) -> ir.Value | None:
     lower = flag_of(op, "lower", False) != transposed
     unit = flag_of(op, "unit_diagonal", False)
     require(_written_out(n, batch), f"a matrix of {n} x {n} is for LAPACK")
-    return _solve_elements(a, b, left, transposed, lower, unit)
-
-
-def _solve_elements(a: ir.Value, b: ir.Value, left: bool, transposed: bool, lower: bool, unit: bool) -> ir.Value:
-    n, given = static_shape(a)[-1], static_shape(b)
     rank = len(given)
     along = rank - 2 if left else rank - 1
     line = [size for axis, size in enumerate(given) if axis != along]

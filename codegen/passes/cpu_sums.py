@@ -32,7 +32,7 @@ from ..ir import ops
 from ..ir.bindings import ir, stablehlo
 from ..ir.kinds import identity, reduction
 from ..ir.refused import require
-from ..ir.values import constant, dot_sides, dtype_of, integers, owner, static_shape
+from ..ir.values import REAL_FLOATS, constant, dot_sides, dtype_of, integers, owner, static_shape
 from .report import Report
 from .rewriting import Rewrite, apply
 
@@ -54,8 +54,6 @@ _LARGE = 1 << 17
 
 # Without one of these there is nothing to do.
 TRIGGERS = frozenset({"stablehlo.reduce", "stablehlo.dot_general"})
-
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def run(module: ir.Module, report: Report, *, libraries: bool = False) -> None:
@@ -116,7 +114,7 @@ def vector_in_blocks(op: ir.Operation) -> ir.Value | None:
 
 def _is_float(op: ir.Operation) -> bool:
     kind = dtype_of(op.results[0])
-    return kind in _FLOATS and all(dtype_of(value) == kind for value in op.operands)
+    return kind in REAL_FLOATS and all(dtype_of(value) == kind for value in op.operands)
 
 
 def _sides(op: ir.Operation) -> list[tuple[ir.Value, list[int], list[int]]]:

@@ -54,33 +54,25 @@ def pack_results(
     last = terminator(main.regions[0].blocks[0])
     values = [last.operands[place] for place in places]
     types = [ir.RankedTensorType(value.type) for value in values]
-    groups: dict[ir.Type, list[int]] = {}
+    groups: dict[object, list[int]] = {}  # by what is packed together: an element type, or one result
     for number, type_ in enumerate(types):
-        if bytes_of(type_) <= SMALL and number not in alone:
-            groups.setdefault(type_.element_type, []).append(number)
-    packed = {number: element for element, numbers in groups.items() if len(numbers) > 1 for number in numbers}
+        small = bytes_of(type_) <= SMALL and number not in alone
+        groups.setdefault(type_.element_type if small else number, []).append(number)
     outputs: list[ir.Value] = []
-    found: list[PackedResult] = []
-    made: dict[ir.Type, int] = {}
-    starts: dict[ir.Type, int] = {}
+    found: dict[int, PackedResult] = {}
     with last.location, ir.InsertionPoint(last):
-        for number, (value, type_) in enumerate(zip(values, types, strict=True)):
-            element = packed.get(number)
-            if element is None:
-                found.append(PackedResult(len(outputs), None, tuple(type_.shape)))
-                outputs.append(value)
-                continue
-            if element not in made:
-                made[element] = len(outputs)
-                outputs.append(_flat([values[i] for i in groups[element]]))
-            start = starts.get(element, 0)
-            found.append(PackedResult(made[element], start, tuple(type_.shape)))
-            starts[element] = start + math.prod(type_.shape)
+        for numbers in groups.values():  # in the order of their first results
+            start = 0
+            for number in numbers:
+                shape = tuple(types[number].shape)
+                found[number] = PackedResult(len(outputs), start if len(numbers) > 1 else None, shape)
+                start += math.prod(shape)
+            outputs.append(_flat([values[number] for number in numbers]) if len(numbers) > 1 else values[numbers[0]])
     return_values(main, outputs)
     for name in ("hlograph.checks", "hlograph.counts"):  # what they say of results no longer holds
         if name in main.attributes:
             del main.attributes[name]
-    return tuple(found)
+    return tuple(found[number] for number in range(len(values)))
 
 
 def _flat(values: Sequence[ir.Value]) -> ir.Value:

@@ -119,9 +119,7 @@ def reading() -> Iterator[None]:
 
 def _read(serialized: bytes) -> CpuExecutable:
     size, at = varint(serialized, 0)
-    if (
-        serialized[at : at + size].find(b"pjrt_ifrt", 0, 16) >= 0
-    ):  # the header of the array runtime (IFRT), from 0.10 on
+    if b"pjrt_ifrt" in serialized[at : at + min(size, 16)]:  # the header of the array runtime (IFRT), from 0.10 on
         serialized = serialized[at + size :]
     executable = Message(serialized, "ExecutableAndOptionsProto", {1, 2, 3})
     result = executable.message(1, "CompilationResultProto", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
@@ -163,6 +161,9 @@ def _read(serialized: bytes) -> CpuExecutable:
                 raise DirectCallRefused("a parameter is a tuple")
             parameters[allocation.integer(6)] = Slice(number, 0, size)
 
+    shapes = module.parameters()
+    if set(shapes) != set(parameters):
+        raise DirectCallRefused("the module's parameters and their buffers differ in number")
     objects = [value for value in result.all(4) if isinstance(value, bytes)]
     objects += [file.bytes_(1) for file in result.messages(8, "ObjFileProto", {1, 2, 3})]  # from 2025 on
     found = CpuExecutable(
@@ -170,7 +171,7 @@ def _read(serialized: bytes) -> CpuExecutable:
         steps=result.message(6, "ThunkSequenceProto", {1, 2}),
         allocations=allocations,
         constants=constants,
-        parameters=_parameters(module, parameters),
+        parameters=tuple(Value(parameters[i], *shapes[i]) for i in range(len(shapes))),
         results=tuple(
             Value(module.source(places, module.root(module.entry), index), dtype, dims)
             for index, dtype, dims in module.results()
@@ -180,13 +181,6 @@ def _read(serialized: bytes) -> CpuExecutable:
     for value in found.results:
         found.check(value.buffer)
     return found
-
-
-def _parameters(module: HloModule, buffers: dict[int, Slice]) -> tuple[Value, ...]:
-    shapes = module.parameters()
-    if set(shapes) != set(buffers):
-        raise DirectCallRefused("the module's parameters and their buffers differ in number")
-    return tuple(Value(buffers[i], *shapes[i]) for i in range(len(shapes)))
 
 
 def slice_of(data: Field) -> Slice:

@@ -8,13 +8,13 @@ forked process.
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any
 
 import jax
@@ -108,37 +108,30 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def _calls() -> Iterator[tuple[str, Callable[[], Bits]]]:
-    for name, (function, arguments) in FUNCTIONS.items():
-        for regions in (True, False):
-            what = name if regions else f"{name}, as XLA splits it"
-            say(what)
-            fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
-            fn(*arguments)
-            (executable,) = fn.stats.by_executable
-            note = executable.plan[-1]
-            if "differs" in note:
-                raise Failed(f"{what}: {note}")
-            if not note.startswith("no direct call"):
-                yield what, partial(_bits, fn, arguments)
-
-
 def _bits(fn: Any, arguments: Any) -> Bits:
     return [(x.dtype, x.shape, x.tobytes()) for x in jax.tree.leaves(fn(*arguments))]
 
 
-# ---- what is done to them --------------------------------------------------------------------------------------------
-
-
 def tried() -> str:
     """What has gone well."""
-    calls = [(name, call, call()) for name, call in _calls()]
+    calls: dict[str, tuple[Any, Any, Bits]] = {}
+    for (name, (function, arguments)), regions in itertools.product(FUNCTIONS.items(), (True, False)):
+        what = name if regions else f"{name}, as XLA splits it"
+        say(what)
+        fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
+        first = _bits(fn, arguments)
+        (executable,) = fn.stats.by_executable
+        note = executable.plan[-1]
+        if "differs" in note:
+            raise Failed(f"{what}: {note}")
+        if not note.startswith("no direct call"):
+            calls[what] = fn, arguments, first
     if not calls:
         raise Failed("no function could be called directly")
 
     def check(where: str) -> None:
-        for name, call, first in calls:
-            if call() != first:
+        for name, (fn, arguments, first) in calls.items():
+            if _bits(fn, arguments) != first:
                 raise Failed(f"{name} gives other bits {where}")
 
     def work(_: int) -> None:
