@@ -89,13 +89,12 @@ class Form(NamedTuple):
 _LOGP = "long logp(size_t dim, const double *x, double *gradient, double *logp, const void *user)"
 _EXPAND = "long expand(size_t dim, size_t expanded, const double *x, double *out, const void *user)"
 _ARRAYS = "long f(const void *const *inputs, void *const *outputs, const void *user)"
-_ALL = (
-    Form("arrays", _ARRAYS, 0, 3),
-    Form("logp", _LOGP, 1, 4),
-    Form("density", _LOGP, 1, 4),
-    Form("expand", _EXPAND, 2, 3),
-)
-FORMS = {form.name: form for form in _ALL}
+FORMS = {
+    "arrays": Form("arrays", _ARRAYS, 0, 3),
+    "logp": Form("logp", _LOGP, 1, 4),
+    "density": Form("density", _LOGP, 1, 4),
+    "expand": Form("expand", _EXPAND, 2, 3),
+}
 
 
 class PythonCallWarning(UserWarning):
@@ -156,8 +155,7 @@ class CFunction:
         self._sizes = sizes_of_call(signature, self._arguments, shared)
         self._executable = self._prepare()
         padded = self._executable.prepared.program.signature
-        self._padded, self._live = padded.arguments, padded.arguments[len(signature.arguments) :]
-        self._results = padded.results
+        self._padded, self._results = padded.arguments, padded.results
         self.dim = math.prod(static_shape(self._padded[0].dims)) if form != "arrays" else None
         self.expanded = math.prod(static_shape(self._results[0].dims)) if form == "expand" else None
         self._data = self._bound(self._arguments)
@@ -170,9 +168,6 @@ class CFunction:
                 PythonCallWarning,
                 stacklevel=3,
             )
-        self._run: CProgram | _Callback
-        self.address: int
-        self.ctypes: Any
         self._bound_anew()
 
     def meaning(self, code: int) -> str:
@@ -211,7 +206,7 @@ class CFunction:
     def _bound_anew(self) -> CFunction:
         self._run = self._bind(self)
         self.address = self._run.address
-        self.ctypes = self._form.prototype(self.address)
+        self.ctypes: Any = self._form.prototype(self.address)
         return self
 
     # ---- arguments and data -----------------------------------------------------------------------------------------
@@ -228,33 +223,27 @@ class CFunction:
             ArgumentShapeError: another rank, or a size that the compiled program does not cover: it was compiled for
                 exactly one, or for sizes up to a bound.
         """
+        listed = ", ".join(self.names) or "none"
         if len(arrays) > len(self.names):
-            raise ArgumentTypeError(f"{len(arrays)} arrays for the data {', '.join(self.names) or '(none)'}")
+            raise ArgumentTypeError(f"{len(arrays)} arrays for the data {listed}")
+        for name in by_name:
+            if name not in self.names[len(arrays) :]:
+                raise ArgumentTypeError(f"{name!r} is no data that is open; there are {listed}")
         given = dict(zip(self.names, arrays, strict=False)) | by_name
-        unknown = [name for name in by_name if name not in self.names]
-        if unknown or len(given) < len(arrays) + len(by_name):
-            wrong = unknown[0] if unknown else next(name for name in by_name if name in self.names[: len(arrays)])
-            raise ArgumentTypeError(f"{wrong!r} is no data that is open; there are {', '.join(self.names) or 'none'}")
-        arguments = list(self._arguments)
-        for i, argument in enumerate(self._program.signature.arguments):
-            if argument.name in given and i >= self._given:
-                arguments[i] = given[argument.name]
-        return self._bound(self._as_arrays(arguments))
+        pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
+        return self._bound(self._as_arrays([given.get(argument.name, value) for argument, value in pairs]))
 
     def _complete(self, arguments: Sequence[Any]) -> list[Any]:
         """All arguments: those that are given, values of shared variables, and made-up ones for what callers give."""
-        program = self._program
-        signature = program.signature
-        containers = [program.bindings[i] for i in sorted(program.bindings)]
-        count = len(signature.arguments) - len(containers)
-        if len(arguments) > count:
-            names = ", ".join(argument.name for argument in signature.arguments[:count]) or "none"
-            raise ArgumentTypeError(f"{len(arguments)} arguments for {names}")
-        found = []
-        for i, argument in enumerate(signature.arguments[:count]):
-            value = arguments[i] if i < len(arguments) else None
-            found.append(_made_up(argument) if value is None and i < self._given else value)
-        return self._as_arrays([*found, *[container.get_value(borrow=True) for container in containers]])
+        bindings = self._program.bindings
+        names = self._program.signature.arguments[: len(self._program.signature.arguments) - len(bindings)]
+        if len(arguments) > len(names):
+            listed = ", ".join(argument.name for argument in names) or "none"
+            raise ArgumentTypeError(f"{len(arguments)} arguments for {listed}")
+        found = [*arguments, *[None] * (len(names) - len(arguments))]
+        for i, argument in enumerate(names[: self._given]):
+            found[i] = _made_up(argument) if found[i] is None else found[i]
+        return self._as_arrays([*found, *[bindings[i].get_value(borrow=True) for i in sorted(bindings)]])
 
     def _as_arrays(self, arguments: Sequence[Any]) -> list[Any]:
         signature = self._program.signature
@@ -286,17 +275,14 @@ class CFunction:
             if bound is not None and size > bound:
                 raise ArgumentShapeError(f"size {name} = {size}: this C function was compiled for sizes up to {bound}")
         arrays = []
-        for argument, value in zip(self._padded[self._given :], arguments[self._given :], strict=False):
+        live = [sizes[argument.size] for argument in self._padded[len(arguments) :]]
+        for argument, value in zip(self._padded[self._given :], [*arguments[self._given :], *live], strict=True):
             if argument.parameter and is_aligned(value):
                 arrays.append(value)
                 continue
             array = aligned(static_shape(argument.dims), argument.dtype)
             array[...] = 0
             array[tuple(map(slice, np.shape(value)))] = np.asarray(value, argument.dtype)
-            arrays.append(array)
-        for argument in self._live:
-            array = aligned((), argument.dtype)
-            array[...] = sizes[argument.size]
             arrays.append(array)
         values = {a.name: v for a, v in zip(signature.arguments, arguments, strict=True) if a.name in self.names}
         return FunctionData(values, arrays)
@@ -346,16 +332,14 @@ class CFunction:
         arrays = [np.asarray(x, a.dtype, order="C") for x, a in zip(self._arguments, self._padded, strict=False)]
         arrays = [*arrays[: self._given], *self._data._arrays]
         checks = len(executable.checks)
-        refusal = verdict.refusal(wait=True)
-        if refusal:
-            return partial(_Callback, compiled=compiled, checks=checks), refusal
         try:
+            if refusal := verdict.refusal(wait=True):
+                raise DirectCallRefused(refusal)
             trials = 0 if executable.prepared.program.find(cpu_plan.may_run_forever) else TRIALS
-            direct = DirectCall.of(compiled, arrays, trials=trials)
-            make = partial(CProgram, direct, given=self._given, checks=checks)
-            return lambda owner: make(form=owner._form, data=owner._data.address), ""
-        except DirectCallRefused as refusal:
-            return partial(_Callback, compiled=compiled, checks=checks), str(refusal)
+            direct, given = DirectCall.of(compiled, arrays, trials=trials), self._given
+            return lambda owner: CProgram(direct, owner._form, given, owner._data.address, checks), ""
+        except DirectCallRefused as error:
+            return partial(_Callback, compiled=compiled, checks=checks), str(error)
 
     def __repr__(self) -> str:
         kind = "native" if self.native else "calls Python"
@@ -526,17 +510,15 @@ def _check_form(signature: Signature, form: Form) -> None:
     if not signature.arguments:
         raise UnsupportedGraphError(f"the form {form.name!r} needs a first argument float64[dim], the program has none")
     x, results = signature.arguments[0], signature.results
-    if form.name in ("logp", "density"):
-        fits = [tuple(result.dims) for result in results] == [(), tuple(x.dims)]
+    if form.name == "expand":
+        expected, fits = "one result float64[expanded]", len(results) == 1 and len(results[0].dims) == 1
     else:
-        fits = len(results) == 1 and len(results[0].dims) == 1
-    fits &= len(x.dims) == 1 and all(result.dtype == np.float64 for result in results)
-    if fits and x.dtype == np.float64:
+        expected = "logp float64[] and gradient float64[dim]"
+        fits = [tuple(result.dims) for result in results] == [(), tuple(x.dims)]
+    if fits and len(x.dims) == 1 and {x.dtype, *(result.dtype for result in results)} == {np.dtype(np.float64)}:
         return
-    value_and_gradient = "logp float64[] and gradient float64[dim]"
-    expected = {"logp": value_and_gradient, "density": value_and_gradient, "expand": "one result float64[expanded]"}
     found = ", ".join(f"{r.dtype}[{', '.join(map(str, r.dims))}]" for r in results)
     raise UnsupportedGraphError(
-        f"the form {form.name!r} is for a program of {x.name} float64[dim] with {expected[form.name]}; this one has "
+        f"the form {form.name!r} is for a program of {x.name} float64[dim] with {expected}; this one has "
         f"{x.name} {x.dtype}[{', '.join(map(str, x.dims))}] and results {found}"
     )

@@ -69,8 +69,12 @@ def running_loop(op: ir.Operation) -> ir.Value | None:
         return None
     axis = along[0]
     size = shape[axis]
-    forward = _padding(op, len(shape), axis, size)
-    if forward is None or window[axis] != size:
+    steps = [each for name in ("window_strides", "base_dilations", "window_dilations") for each in integers(op, name)]
+    if window[axis] != size or "padding" not in op.attributes or set(steps) > {1}:
+        return None
+    amounts = np.array(ir.DenseElementsAttr(op.attributes["padding"])).reshape(len(shape), 2)
+    forward = amounts[axis, 0] == size - 1
+    if np.count_nonzero(amounts) != 1 or size - 1 not in amounts[axis]:
         return None
     name = reduction(op)
     monoid = name.partition(".")[2]
@@ -110,22 +114,6 @@ def running_loop(op: ir.Operation) -> ir.Value | None:
     first = ops.broadcast_in_dim(ops.convert(ops.reshape(init, []), kind), line, [])
     carries = while_ops.start_sum(like) if summed else [first]
     return while_ops.counted(0, size, 1, [*carries, ops.full_like(x, 0, shape)], step)[-1]
-
-
-def _padding(op: ir.Operation, rank: int, axis: int, size: int) -> bool | None:
-    """Whether the window holds what comes before (True) or behind (False) an element; None for anything else."""
-    for name in ("window_strides", "base_dilations", "window_dilations"):
-        if any(each != 1 for each in integers(op, name)):
-            return None
-    if "padding" not in op.attributes:
-        return None
-    amounts = np.array(ir.DenseElementsAttr(op.attributes["padding"])).reshape(rank, 2)
-    for forward in (True, False):
-        wanted = np.zeros((rank, 2), np.int64)
-        wanted[axis, 0 if forward else 1] = size - 1
-        if (amounts == wanted).all():
-            return forward
-    return None
 
 
 # ---- small matrices --------------------------------------------------------------------------------------------------

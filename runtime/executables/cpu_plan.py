@@ -149,38 +149,50 @@ class CpuPlanner:
     def plan(self, steps: Steps, platform: Callable[[], None], sums: Callable[[], None]) -> dict[str, Any]:
         """Takes a module's steps; what the plan is besides, as attributes of `CpuPlan`."""
         options, notes = self.options, [f"client: {'synchronous' if self.synchronous else 'JAX'}"]
+
+        def run_pass(spec: str) -> bool:
+            """Runs a pass, with a note on what it has done; whether it has done anything."""
+            report = steps.run(spec)
+            notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
+            return bool(report.rewritten)
+
+        def run_blas(spec: str) -> None:
+            """Has functions of ours called where XLA would call a library that a direct call cannot, or less well."""
+            if not steps.has(cpu_blas.OPS):
+                return
+            if why_not := blas.register():
+                notes.append(f"no cpu_blas: {why_not}")
+            else:
+                run_pass(spec)
+
         with steps.module.context:
             if options.forms:
                 kernels = options.regions and not _too_long(cpu_regions.Work.of(steps.module))
-                formed = steps.run(f"cpu_forms{{kernels={str(kernels).lower()}}}")
-                _note(notes, formed)
-                if formed.rewritten:
+                if run_pass(f"cpu_forms{{kernels={str(kernels).lower()}}}"):
                     steps.run("cse")  # a reciprocal for each quotient, and so on
             direct = self._direct(steps, notes)
             # Not before the self-test has passed: PJRT runs the same code of ours.
             by_blas = options.blas and direct and verdict.known() is not None
             by_blas &= bool(options.direct) or not _threads_help(cpu_regions.Work.of(steps.module))
             if by_blas:
-                _by_blas(steps, notes, "cpu_blas{products=false}")
+                run_blas("cpu_blas{products=false}")
             platform()
-            made = None
-            if options.math:
-                # To JAX's client arithmetic is work for another thread, and a logarithm is none.
-                made = steps.run("cpu_math" if self.synchronous else f"cpu_math{{elements={MATH_JAX:d}}}")
-                _note(notes, made)
+            # To JAX's client arithmetic is work for another thread, and a logarithm is none.
+            elements = "" if self.synchronous else f"{{elements={MATH_JAX:d}}}"
+            arithmetic = options.math and run_pass(f"cpu_math{elements}")
             work = cpu_regions.Work.of(steps.module)
             compile_with: dict[str, Any] = {}
-            if made is not None and made.rewritten and work.library <= LIBRARY and proven_jaxlib():
+            if arithmetic and work.library <= LIBRARY and proven_jaxlib():
                 compile_with |= _ONE_KERNEL
             if by_blas or compile_with or (options.regions and not _too_long(work)):
-                _note(notes, steps.run("cpu_sums"))  # XLA's library for sums is off
+                run_pass("cpu_sums")  # XLA's library for sums is off
             else:
                 sums()
             outputs, places = self._pack(steps, notes)
             if options.regions:
                 notes.append(_regions(steps, work, compile_with))
             if by_blas:
-                _by_blas(steps, notes, "cpu_blas")
+                run_blas("cpu_blas")
                 if proven_jaxlib():
                     compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
@@ -232,10 +244,6 @@ def pays(program: Program) -> bool:
         return not _too_long(cpu_regions.Work.of(source)) and bool(run(source, "cpu_regions").rewritten)
 
 
-def _note(notes: list[str], report: Any) -> None:
-    notes.extend(f"{report.pass_name}: {name} ({count})" for name, count in report.rewritten.items())
-
-
 def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any]) -> str:
     """Forms regions where they pay; a line on what was done."""
     too_long = _too_long(work)
@@ -251,17 +259,6 @@ def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any])
         "xla_backend_optimization_level": LEVEL_LOOPS if steps.has({"stablehlo.while"}) else LEVEL,
     }
     return f"{count} region{'s' * (count > 1)} of one kernel each"
-
-
-def _by_blas(steps: Steps, notes: list[str], spec: str) -> None:
-    """Has functions of ours called where XLA would call a library that a direct call cannot, or less well."""
-    if not steps.has(cpu_blas.OPS):
-        return
-    why_not = blas.register()
-    if why_not:
-        notes.append(f"no cpu_blas: {why_not}")
-    else:
-        _note(notes, steps.run(spec))
 
 
 def _too_long(work: cpu_regions.Work) -> str:

@@ -179,7 +179,7 @@ class DirectWay:
                 self._refuse(times)
                 return
             note += f": {times}"
-        tick = itertools.chain.from_iterable(itertools.repeat(bytes(EVERY - 1) + b"\1")).__next__
+        tick: Any = itertools.chain.from_iterable(itertools.repeat(bytes(EVERY - 1) + b"\1")).__next__
         self._keep(self._write(self._call, Due(tick, self._compared)), note)
 
     def _refuse(self, reason: str) -> None:
