@@ -62,28 +62,27 @@ def run(module: ir.Module, report: Report, *, ops: int = OPS) -> None:
     run_pipeline(module, "symbol-dce", name="cpu_regions")
     erase_unused(module)
     main = main_function(module)
-    first: dict[str, ir.Operation] = {}
+    named: dict[str, ir.Operation] = {}
     for op in walk(module):
-        first.setdefault(op.name, op)
-        if any(isinstance(v.type, ir.RankedTensorType) and not v.type.has_static_shape for v in op.results):
+        named[op.name] = op
+        types = [v.type for v in (*op.results, *op.operands) if isinstance(v.type, ir.RankedTensorType)]
+        if not all(type_.has_static_shape for type_ in types):
             # Sizes are computed from shapes; specialization must find that arithmetic where it was.
             report.refused(op, "its sizes are not known: specialize the program first")
             return
-        if any(isinstance(v.type, ir.RankedTensorType) and 0 in v.type.shape for v in (*op.results, *op.operands)):
+        if any(0 in type_.shape for type_ in types):
             # XLA:CPU divides by an array's size where it compiles some ops, a copy to another layout among them. In
             # modules without kernels of many ops those have been simplified away.
             report.refused(op, "XLA:CPU may end the process over an array without elements in a module with kernels")
             return
-    if {"stablehlo.fft", "stablehlo.transpose"} <= first.keys():
+    if (fft := named.get("stablehlo.fft")) and "stablehlo.transpose" in named:
         # A kernel's results have the layouts that are cheapest for it, and no one turns them for the transform.
-        report.refused(
-            first["stablehlo.fft"], "XLA:CPU's transforms take row-major arrays, which a kernel may not give"
-        )
+        report.refused(fft, "XLA:CPU's transforms take row-major arrays, which a kernel may not give")
         return
     callees = callees_of(module)
     _form_block(Former(ops, report, callees), main.regions[0].blocks[0])
     if report.rewritten:
-        erase_unused(module, {symbol for symbol, callee in callees.items() if not callee.refusal})
+        erase_unused(module, {symbol for symbol, (why, _) in callees.items() if not why})
 
 
 def _form_block(former: Former, block: ir.Block) -> None:
@@ -209,19 +208,11 @@ def _split(items: Sequence[Item], limit: int) -> Iterator[list[Item]]:
     begin, done = 0, 0
     while begin < len(items):
         left = weights[-1] - done
-        count = -(-left // limit)
-        target = left / max(count, 1)
-        end = len(items)
-        if count > 1:
-            cuts = [
-                cut
-                for cut in range(begin + 1, len(items))
-                if 0.75 * target <= weights[cut - 1] - done <= min(1.25 * target, limit)
-            ]
-            first = next(
-                cut for cut in range(begin + 1, len(items) + 1) if cut == len(items) or weights[cut] - done > limit
-            )
-            end = min(cuts, key=crossing.__getitem__, default=first)
+        target = left / max(-(-left // limit), 1)
+        end = next((cut for cut in range(begin + 1, len(items)) if weights[cut] - done > limit), len(items))
+        if end < len(items):
+            cuts = [cut for cut in range(begin + 1, end + 1) if 0.75 <= (weights[cut - 1] - done) / target <= 1.25]
+            end = min(cuts, key=crossing.__getitem__, default=end)
         yield list(items[begin:end])
         begin, done = end, weights[end - 1]
 
@@ -250,7 +241,7 @@ class Former:
 
     limit: int
     report: Report
-    callees: Mapping[str, Callee]
+    callees: Callees
     count: int = 0
 
 
@@ -401,9 +392,9 @@ class Work:
                 continue
             outside = op.parent is not None and op.parent.name == "func.func"
             if op.name == "stablehlo.dot_general":
-                dot = Dot.of(op)
-                library += dot.work if dot.work > dot.limit else 0
-                total += min(dot.work, dot.limit) if outside else 0
+                work, limit = cost_of_dot(op)
+                library += work if work > limit else 0
+                total += min(work, limit) if outside else 0
             elif call_target(op).startswith(_LIBRARIES) and len(op.operands):
                 library += elements * max(ir.RankedTensorType(op.operands[0].type).shape[-2:], default=0)
             elif op.name in _INSIDE and op.name not in FREE and op.name not in _MOVES:
@@ -412,33 +403,24 @@ class Work:
         return Work(total, largest, library)
 
 
-@dataclass(frozen=True)
-class Callee:
-    """A function that stays one.
-
-    Attributes:
-        refusal: why a call of it cannot be inside of a kernel; "" where it can.
-        weight: see `weight`, divided among its calls.
-    """
-
-    refusal: str
-    weight: int
+# Of each function that is called why no call of it can be inside of a kernel, or "", and a call's part of its weight.
+Callees = Mapping[str, tuple[str, int]]
 
 
-def callees_of(module: ir.Module) -> Mapping[str, Callee]:
+def callees_of(module: ir.Module) -> Callees:
     """The functions that are called, with those that they call."""
     functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
     calls = Counter(_callee(op) for op in walk(module) if op.name == "func.call")
-    found: dict[str, Callee] = {}
+    found: dict[str, tuple[str, int]] = {}
 
-    def look(symbol: str) -> Callee:
+    def look(symbol: str) -> tuple[str, int]:
         if symbol not in found:
             body = [inner.operation for inner in functions[symbol].regions[0].blocks[0].operations][:-1]
             for op in body:
                 if op.name == "func.call":
                     look(_callee(op))
             why = next(filter(None, (refusal(op, found) for op in body)), "")
-            found[symbol] = Callee(why, -(-sum(weight(op, found) for op in body) // calls[symbol]))
+            found[symbol] = why, -(-sum(weight(op, found) for op in body) // calls[symbol])
         return found[symbol]
 
     for symbol in calls:
@@ -450,7 +432,7 @@ def _callee(call: ir.Operation) -> str:
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
-def refusal(op: ir.Operation, callees: Mapping[str, Callee], *, in_loop: bool = False) -> str:
+def refusal(op: ir.Operation, callees: Callees, *, in_loop: bool = False) -> str:
     """Why an op cannot be inside of a kernel, or is better outside; "" where it can.
 
     Args:
@@ -459,16 +441,16 @@ def refusal(op: ir.Operation, callees: Mapping[str, Callee], *, in_loop: bool = 
         in_loop: it is in a loop or a branch that is inside, where updates are made in place.
     """
     if op.name == "func.call":
-        return callees[_callee(op)].refusal
+        return callees[_callee(op)][0]
     if op.name not in _INSIDE:
         return f"XLA:CPU compiles no {op.name} inside of a kernel"
     largest = _elements(op)
     if largest is None:
         return "it has a token, a tuple or an array of unknown size; of sizes, the pass specialize makes known ones"
     if op.name == "stablehlo.dot_general":
-        dot = Dot.of(op)
-        if dot.work > dot.limit:
-            return f"a dot of {dot.work:,} multiplications is faster in XLA's library (up to {dot.limit:,} are not)"
+        work, limit = cost_of_dot(op)
+        if work > limit:
+            return f"a dot of {work:,} multiplications is faster in XLA's library (up to {limit:,} are not)"
     for region in op.regions if op.name in CONTROL else ():
         for block in region.blocks:
             inner = [operation.operation for operation in block.operations]
@@ -528,38 +510,25 @@ _MOVES = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Dot:
-    """What a dot costs inside of a kernel.
-
-    Attributes:
-        work: number of multiplications.
-        limit: so many of them take no longer inside than in the library.
-    """
-
-    work: int
-    limit: int
-
-    @staticmethod
-    def of(op: ir.Operation) -> Dot:
-        """Reads a `stablehlo.dot_general`."""
-        contracting, batching = dot_sides(op)
-        shapes = [ir.RankedTensorType(value.type).shape for value in op.operands]
-        contracted = math.prod(shapes[0][axis] for axis in contracting[0])
-        batch = math.prod(shapes[0][axis] for axis in batching[0])
-        work = math.prod(ir.RankedTensorType(op.results[0].type).shape) * contracted
-        sizes = [math.prod(shape) for shape in shapes]
-        if contracted == 1:  # elementwise
-            return Dot(work, LARGE)
-        if batch * contracted in sizes:
-            matrix = op.operands[int(sizes[0] == batch * contracted)]
-            # A matrix that is computed inside is computed in the dot's innermost loop.
-            return Dot(work, MATVEC if _is_given(matrix) else MATVEC_COMPUTED)
-        rows = contracting[0] == [len(shapes[0]) - 1]
-        columns = contracting[1] == [len(batching[1])]
-        if not (rows and columns):
-            return Dot(work, DOT_TRANSPOSED)
-        return Dot(work, DOT_NARROW if contracted <= 16 else DOT)
+def cost_of_dot(op: ir.Operation) -> tuple[int, int]:
+    """How many multiplications a `stablehlo.dot_general` is, and how many take no longer inside than in the library."""
+    contracting, batching = dot_sides(op)
+    shapes = [ir.RankedTensorType(value.type).shape for value in op.operands]
+    contracted = math.prod(shapes[0][axis] for axis in contracting[0])
+    batch = math.prod(shapes[0][axis] for axis in batching[0])
+    work = elements_of(op.results[0].type) * contracted
+    sizes = [math.prod(shape) for shape in shapes]
+    if contracted == 1:  # elementwise
+        return work, LARGE
+    if batch * contracted in sizes:
+        matrix = op.operands[int(sizes[0] == batch * contracted)]
+        # A matrix that is computed inside is computed in the dot's innermost loop.
+        return work, MATVEC if _is_given(matrix) else MATVEC_COMPUTED
+    rows = contracting[0] == [len(shapes[0]) - 1]
+    columns = contracting[1] == [len(batching[1])]
+    if not (rows and columns):
+        return work, DOT_TRANSPOSED
+    return work, DOT_NARROW if contracted <= 16 else DOT
 
 
 def _is_given(value: ir.Value) -> bool:
@@ -569,9 +538,9 @@ def _is_given(value: ir.Value) -> bool:
     return definer is None or definer.name == "stablehlo.constant"
 
 
-def weight(op: ir.Operation, callees: Mapping[str, Callee]) -> int:
+def weight(op: ir.Operation, callees: Callees) -> int:
     """How many ops XLA compiles for one, what it holds included; 0 for what costs nothing."""
     nothing = op.name in FREE or op.name.endswith(".return")
-    own = callees[_callee(op)].weight if op.name == "func.call" else _WEIGHTS.get(op.name, 1)
+    own = callees[_callee(op)][1] if op.name == "func.call" else _WEIGHTS.get(op.name, 1)
     inner = [operation.operation for region in op.regions for block in region.blocks for operation in block]
     return (0 if nothing else own) + sum(weight(each, callees) for each in inner)

@@ -48,7 +48,7 @@ module @static {
 // SPLIT-LABEL: module @dynamic
 // SPLIT-NOT: call
 // SPLIT: return
-// WHY: stablehlo.dynamic_broadcast_in_dim{{.*}}: left alone: its sizes are not known: specialize the program first
+// WHY: stablehlo.get_dimension_size{{.*}}: left alone: its sizes are not known: specialize the program first
 module @dynamic {
   func.func @main(%arg0: tensor<?xf64>, %arg1: tensor<f64>) -> tensor<?xf64> {
     %0 = stablehlo.tanh %arg1 : tensor<f64>

@@ -252,8 +252,7 @@ _asking: threading.Thread | None = None  # over in a forked process, which may a
 def known() -> Verdict | None:
     """The verdict, if there is one."""
     global _known
-    if _known is None:
-        _known = read()
+    _known = _known or read()
     return _known
 
 
@@ -284,10 +283,7 @@ def refusal(*, wait: bool) -> str:
     Args:
         wait: for the end of the self-test; without it "" stands also for a verdict that is not there yet.
     """
-    if switched_off():
-        return f"switched off by {SWITCH}"
-    reason = unsupported()
-    if reason:
+    if reason := f"switched off by {SWITCH}" if switched_off() else unsupported():
         return reason
     verdict = awaited() if wait else known()
     return "" if verdict is None or verdict.good else verdict.reason
