@@ -66,6 +66,17 @@ class Value:
             raise DirectCallRefused("an array has another size than its buffer")
 
 
+@contextlib.contextmanager
+def reading() -> Iterator[None]:
+    """Whatever is wrong with the bytes that are read is a refusal."""
+    try:
+        yield
+    except WireError as error:
+        raise DirectCallRefused(f"the serialized executable has another form in this version of XLA: {error}") from None
+    except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise DirectCallRefused(f"the serialized executable cannot be read: {error!r}") from None
+
+
 @dataclass(frozen=True)
 class CpuExecutable:
     """An executable whose steps are run one after the other by one thread.
@@ -88,15 +99,77 @@ class CpuExecutable:
     results: tuple[Value, ...]
     donated: frozenset[int] = frozenset()
 
-    @classmethod
-    def read(cls, serialized: bytes) -> CpuExecutable:
+    @staticmethod
+    @reading()
+    def read(serialized: bytes) -> CpuExecutable:
         """From the bytes that PJRT makes of an executable.
 
         Raises:
             DirectCallRefused: something in it is not known here, or is done by XLA's own code.
         """
-        with reading():
-            return _read(serialized)
+        size, at = varint(serialized, 0)
+        if b"pjrt_ifrt" in serialized[at : at + min(size, 16)]:  # the header of the array runtime (IFRT), from 0.10 on
+            serialized = serialized[at + size :]
+        executable = Message(serialized, "ExecutableAndOptionsProto", {1, 2, 3})
+        result = executable.message(1, "CompilationResultProto", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+        if result.integer(5) != 2:
+            raise DirectCallRefused("the executable is not made of kernels")
+        module = HloModule(result.message(1, "HloModuleProtoWithConfig").message(1, "HloModuleProto"))
+        assignment = result.message(2, "BufferAssignmentProto")
+        defined: dict[int, Position] = {}  # number of a buffer to its position
+        for buffer in assignment.messages(1, "LogicalBufferProto"):
+            location = buffer.message(3, "Location", {1, 2, 3, 4})
+            defined[buffer.integer(1)] = location.integer(4), tuple(location.integers(3))
+
+        allocations: dict[int, int] = {}
+        constants: dict[int, bytes] = {}
+        parameters: dict[int, Slice] = {}
+        places: dict[Position, Slice] = {}
+        stack = 0
+        for allocation in assignment.messages(3, "BufferAllocationProto", {1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13}):
+            number, size = allocation.integer(1), allocation.integer(2)
+            if allocation.integer(3):  # memory of one call inside of a kernel, which has it on its stack
+                stack += size
+                if stack > STACK:
+                    raise DirectCallRefused(f"its kernels have more than {STACK >> 10:d} KiB on the stack")
+                continue
+            if allocation.integer(8):
+                raise DirectCallRefused(f"a buffer is in memory space {allocation.integer(8):d}")
+            for assigned in allocation.messages(9, "Assigned", {1, 2, 3, 4}):
+                part = Slice(number, assigned.integer(2), assigned.integer(3))
+                places[defined[assigned.integer(1)]] = part
+                if allocation.integer(12):
+                    constants[number] = module.constant(defined[assigned.integer(1)][0])
+            if allocation.integer(12):
+                if len(constants.get(number, b"")) != size:
+                    raise DirectCallRefused("a constant has another size than its buffer")
+                continue
+            allocations[number] = size
+            if allocation.integer(5):
+                if allocation.integers(10):
+                    raise DirectCallRefused("a parameter is a tuple")
+                parameters[allocation.integer(6)] = Slice(number, 0, size)
+
+        shapes = module.parameters()
+        if set(shapes) != set(parameters):
+            raise DirectCallRefused("the module's parameters and their buffers differ in number")
+        objects = [value for value in result.all(4) if isinstance(value, bytes)]
+        objects += [file.bytes_(1) for file in result.messages(8, "ObjFileProto", {1, 2, 3})]  # from 2025 on
+        found = CpuExecutable(
+            objects=tuple(objects),
+            steps=result.message(6, "ThunkSequenceProto", {1, 2}),
+            allocations=allocations,
+            constants=constants,
+            parameters=tuple(Value(parameters[i], *shapes[i]) for i in range(len(shapes))),
+            results=tuple(
+                Value(module.source(places, module.root(module.entry), index), dtype, dims)
+                for index, dtype, dims in module.results()
+            ),
+            donated=module.donated,
+        )
+        for value in found.results:
+            found.check(value.buffer)
+        return found
 
     def check(self, part: Slice) -> None:
         """Refuses what is not inside of its allocation."""
@@ -104,83 +177,6 @@ class CpuExecutable:
         size = self.allocations.get(part.allocation, -1) if constant is None else len(constant)
         if part.offset + part.size > size:
             raise DirectCallRefused(f"{part} is not inside of its allocation")
-
-
-@contextlib.contextmanager
-def reading() -> Iterator[None]:
-    """Whatever is wrong with the bytes that are read is a refusal."""
-    try:
-        yield
-    except WireError as error:
-        raise DirectCallRefused(f"the serialized executable has another form in this version of XLA: {error}") from None
-    except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise DirectCallRefused(f"the serialized executable cannot be read: {error!r}") from None
-
-
-def _read(serialized: bytes) -> CpuExecutable:
-    size, at = varint(serialized, 0)
-    if b"pjrt_ifrt" in serialized[at : at + min(size, 16)]:  # the header of the array runtime (IFRT), from 0.10 on
-        serialized = serialized[at + size :]
-    executable = Message(serialized, "ExecutableAndOptionsProto", {1, 2, 3})
-    result = executable.message(1, "CompilationResultProto", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
-    if result.integer(5) != 2:
-        raise DirectCallRefused("the executable is not made of kernels")
-    module = HloModule(result.message(1, "HloModuleProtoWithConfig").message(1, "HloModuleProto"))
-    assignment = result.message(2, "BufferAssignmentProto")
-    defined: dict[int, Position] = {}  # number of a buffer to its position
-    for buffer in assignment.messages(1, "LogicalBufferProto"):
-        location = buffer.message(3, "Location", {1, 2, 3, 4})
-        defined[buffer.integer(1)] = location.integer(4), tuple(location.integers(3))
-
-    allocations: dict[int, int] = {}
-    constants: dict[int, bytes] = {}
-    parameters: dict[int, Slice] = {}
-    places: dict[Position, Slice] = {}
-    stack = 0
-    for allocation in assignment.messages(3, "BufferAllocationProto", {1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13}):
-        number, size = allocation.integer(1), allocation.integer(2)
-        if allocation.integer(3):  # memory of one call inside of a kernel, which has it on its stack
-            stack += size
-            if stack > STACK:
-                raise DirectCallRefused(f"its kernels have more than {STACK >> 10:d} KiB on the stack")
-            continue
-        if allocation.integer(8):
-            raise DirectCallRefused(f"a buffer is in memory space {allocation.integer(8):d}")
-        for assigned in allocation.messages(9, "Assigned", {1, 2, 3, 4}):
-            part = Slice(number, assigned.integer(2), assigned.integer(3))
-            places[defined[assigned.integer(1)]] = part
-            if allocation.integer(12):
-                constants[number] = module.constant(defined[assigned.integer(1)][0])
-        if allocation.integer(12):
-            if len(constants.get(number, b"")) != size:
-                raise DirectCallRefused("a constant has another size than its buffer")
-            continue
-        allocations[number] = size
-        if allocation.integer(5):
-            if allocation.integers(10):
-                raise DirectCallRefused("a parameter is a tuple")
-            parameters[allocation.integer(6)] = Slice(number, 0, size)
-
-    shapes = module.parameters()
-    if set(shapes) != set(parameters):
-        raise DirectCallRefused("the module's parameters and their buffers differ in number")
-    objects = [value for value in result.all(4) if isinstance(value, bytes)]
-    objects += [file.bytes_(1) for file in result.messages(8, "ObjFileProto", {1, 2, 3})]  # from 2025 on
-    found = CpuExecutable(
-        objects=tuple(objects),
-        steps=result.message(6, "ThunkSequenceProto", {1, 2}),
-        allocations=allocations,
-        constants=constants,
-        parameters=tuple(Value(parameters[i], *shapes[i]) for i in range(len(shapes))),
-        results=tuple(
-            Value(module.source(places, module.root(module.entry), index), dtype, dims)
-            for index, dtype, dims in module.results()
-        ),
-        donated=module.donated,
-    )
-    for value in found.results:
-        found.check(value.buffer)
-    return found
 
 
 def slice_of(data: Field) -> Slice:
@@ -216,23 +212,6 @@ def array_type(shape: Message, what: str) -> tuple[np.dtype, tuple[int, ...]]:
     if order != tuple(range(len(dims))):
         raise DirectCallRefused(f"{what} is not in row-major order")
     return dtype, dims
-
-
-def _literal(instruction: Message) -> bytes:
-    name = instruction.text(1)
-    expected = dense_type(instruction.message(3, "ShapeProto"), f"the constant {name}")
-    dtype, dims, _ = expected
-    literal = instruction.message(8, "LiteralProto")
-    if dense_type(literal.message(1, "ShapeProto"), f"the value of {name}") != expected:
-        raise DirectCallRefused(f"the constant {name} has another shape than its value")
-    _, number, variable = _TYPES[instruction.message(3, "ShapeProto").integer(2)]
-    if variable:
-        data = np.array(literal.integers(number), np.uint64).astype(dtype).tobytes()  # two's complement, cut off
-    else:
-        data = b"".join(bytes([value]) if isinstance(value, int) else value for value in literal.all(number))
-    if len(data) != math.prod(dims) * dtype.itemsize:
-        raise DirectCallRefused(f"the constant {name} is not in the executable with all its elements")
-    return data
 
 
 # ---- the HLO module --------------------------------------------------------------------------------------------------
@@ -275,10 +254,23 @@ class HloModule:
         return self.instruction(self._roots[computation], computation)
 
     def constant(self, id_: int) -> bytes:
+        """The bytes of an array."""
         instruction = self._instructions[id_][1]
-        if instruction.text(2) != "constant":
-            raise DirectCallRefused(f"a constant buffer is of {instruction.text(1)}, a {instruction.text(2)}")
-        return _literal(instruction)
+        name, opcode = instruction.text(1), instruction.text(2)
+        if opcode != "constant":
+            raise DirectCallRefused(f"a constant buffer is of {name}, a {opcode}")
+        shape, literal = instruction.message(3, "ShapeProto"), instruction.message(8, "LiteralProto")
+        dtype, dims, _ = expected = dense_type(shape, f"the constant {name}")
+        if dense_type(literal.message(1, "ShapeProto"), f"the value of {name}") != expected:
+            raise DirectCallRefused(f"the constant {name} has another shape than its value")
+        _, number, variable = _TYPES[shape.integer(2)]
+        if variable:
+            data = np.array(literal.integers(number), np.uint64).astype(dtype).tobytes()  # two's complement, cut off
+        else:
+            data = b"".join(bytes([value]) if isinstance(value, int) else value for value in literal.all(number))
+        if len(data) != math.prod(dims) * dtype.itemsize:
+            raise DirectCallRefused(f"the constant {name} is not in the executable with all its elements")
+        return data
 
     def parameters(self) -> dict[int, tuple[np.dtype, tuple[int, ...]]]:
         """Number to dtype and dimensions."""

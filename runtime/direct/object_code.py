@@ -1,7 +1,9 @@
 """Machine code from ELF object files and from LLVM's IR, placed in this process's memory by LLVM.
 
 In: relocatable object files for x86-64 Linux, as XLA's CPU compiler makes them, and our own: `native/*.c`, compiled by
-`make native` and stored beside them, so that nobody who uses them needs a compiler. Out: addresses of their functions.
+`make native` and stored beside them, so that nobody who uses them needs a compiler. Out: addresses of their functions,
+those behind `custom_call @hlograph_gemm` and others also registered with XLA; these call SciPy's BLAS and LAPACK, and
+are for modules that this process compiles (the pass `cpu_blas`): saved ones never have them.
 Decisions to know: LLVM ends the process where a symbol is missing, so the symbols are read here first, and outside
 functions that are not listed are refused; their addresses are given to LLVM for these files only, since Numba shares
 LLVM's table of the process. No memory is writable and executable at the same time.
@@ -20,8 +22,13 @@ from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
+import jax
+
 from ...codegen import forks
 from ...codegen.errors import CompileError
+from ...codegen.ir import scipy_parts
+from ...codegen.ir.jax_compat import capsule_address
+from ...codegen.passes import cpu_blas
 
 Made = TypeVar("Made")
 
@@ -39,6 +46,8 @@ _GLIBC = ("2.27", "2.23", "2.16", "2.14", "2.2.5")
 OUTSIDE = frozenset([*_MATH, *(name + "f" for name in _MATH), "sincos", "sincosf", "memcpy", "memmove", "memset"])
 
 FOLDER = Path(__file__).with_name("native")
+BLAS = tuple(cpu_blas.TARGETS.values())  # functions of ours that PJRT and direct calls both call
+_BY_BLAS = ("sgemm", "dgemm", "spotrf", "dpotrf")  # what they call
 
 _VARIABLES = (".data", ".ldata", ".bss", ".lbss", ".tdata", ".tbss")  # sections that may be written to
 _RELOCATED = (".data.rel.ro", ".ldata.rel.ro")  # constants that hold addresses
@@ -223,3 +232,44 @@ def functions(program: int) -> ObjectCode:
 def native_code() -> ObjectCode:
     """Those that need no program, loaded once; as `stored` does."""
     return functions(1)
+
+
+@once
+def register_blas() -> str:
+    """Makes the functions of `BLAS` known to XLA in this process; "", or why they cannot be had."""
+    try:
+        for name in BLAS:
+            function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(blas_code().address(name))
+            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(function), platform="cpu")
+    except (DirectCallRefused, jax.errors.JaxRuntimeError) as error:
+        return str(error)
+    return ""
+
+
+@once
+def blas_code() -> ObjectCode:
+    """The functions of `BLAS` for this processor, loaded once; as `load_blas` does."""
+    return load_blas(vectors())
+
+
+def load_blas(vectors: int) -> ObjectCode:
+    """The functions of `BLAS` for a processor with such vectors.
+
+    Raises:
+        DirectCallRefused: the machine code cannot be loaded, or SciPy has no BLAS to give.
+    """
+    try:
+        with scipy_parts.tables() as (blas, lapack):
+            known = {**blas.__pyx_capi__, **lapack.__pyx_capi__}
+        given = {f"hlograph_{name}": capsule_address(known[name]) for name in _BY_BLAS}
+    except (ImportError, AttributeError, KeyError) as error:
+        raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
+    return stored("blas/x86_64.o", ("memcpy",), {**given, "hlograph_vectors": vectors})
+
+
+def vectors() -> int:
+    """The processor's vectors, as `native/blas/small.c` has them."""
+    features = binding().get_host_cpu_features()
+    if not features.get("fma"):
+        return 1
+    return 3 if features.get("avx512f") else 2 if features.get("avx2") else 1

@@ -20,9 +20,8 @@ from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import initialize_lapack, lapack_handlers
 from ...codegen.ir.values import numpy_dtype
 from ..wire import Message
-from . import blas
 from .executable import ALIGNMENT, ELEMENT_TYPES, CpuExecutable, Slice, Value, dense_type, reading, slice_of
-from .object_code import DirectCallRefused, c_function, native_code, once
+from .object_code import BLAS, DirectCallRefused, blas_code, c_function, native_code, once
 
 WORKSPACE, PARAMETERS = 1, 2  # words of a workspace: where it is, and where its first parameter is
 _TYPED_FFI = 4  # xla.CustomCallApiVersion
@@ -370,8 +369,8 @@ def _api() -> np.ndarray:
 
 
 def _target(target: str) -> int:
-    if target in blas.TARGETS:
-        return blas.address(target)
+    if target in BLAS:
+        return blas_code().address(target)
     if target not in lapack_handlers():
         raise DirectCallRefused(f"{target} is a function that is not known to do without XLA's runtime")
     initialize_lapack()
@@ -420,26 +419,14 @@ def makes_an_order(address: int, dtypes: Sequence[np.dtype]) -> bool:
     samples = _samples(dtypes)
     table = np.array([[less(left, right) for right in samples] for left in samples])
     alike = ~(table | table.T)  # neither is before the other
-    irreflexive = not table.diagonal().any()
-    asymmetric = not (table & table.T).any()
-    return irreflexive and asymmetric and _transitive(table) and _transitive(alike)
-
-
-def _transitive(table: np.ndarray) -> bool:
-    steps = table.astype(np.int64)
-    return not ((steps @ steps > 0) & ~table).any()
+    transitive = not any((steps @ steps & ~steps).any() for steps in (table, alike))
+    return transitive and not (table & table.T).any()
 
 
 def _samples(dtypes: Sequence[np.dtype]) -> list[list[np.ndarray]]:
     """Tuples of elements: all of the special ones of the first two arrays with one another."""
-    special = [_special(dtype) for dtype in dtypes]
+    floats = (1.0, np.nan, -np.inf, -1.0, -0.0, 0.0, np.inf, -np.nan)
+    special = [[np.array(x, dtype) for x in (floats if dtype.kind in "fc" else range(3))] for dtype in dtypes]
     first = [column if i < 2 else column[:2] for i, column in enumerate(special[:3])]
     rest = [column[0] for column in special[3:]]
     return [[*chosen, *rest] for chosen in itertools.product(*first)]
-
-
-def _special(dtype: np.dtype) -> list[np.ndarray]:
-    values: list[float] = [0, 1, 2]
-    if dtype.kind in "fc":
-        values = [1.0, np.nan, -np.inf, -1.0, -0.0, 0.0, np.inf, -np.nan]
-    return [np.array(value, dtype) for value in values]

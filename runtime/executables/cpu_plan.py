@@ -30,7 +30,8 @@ from ...codegen.passes import cpu_blas, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
-from ..direct import blas, verdict
+from ..direct import verdict
+from ..direct.object_code import register_blas
 from ..options import CpuOptions
 from .devices import choose_device, compile_options, is_synchronous, platform_of
 from .prepared import PreparedProgram
@@ -160,7 +161,7 @@ class CpuPlanner:
             """Has functions of ours called where XLA would call a library that a direct call cannot, or less well."""
             if not steps.has(cpu_blas.OPS):
                 return
-            if why_not := blas.register():
+            if why_not := register_blas():
                 notes.append(f"no cpu_blas: {why_not}")
             else:
                 run_pass(spec)

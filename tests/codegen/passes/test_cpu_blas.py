@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 from rewritten_runs import as_arrays, close, rewritten, tensor
 
-from hlograph.runtime.direct import blas, verdict
+from hlograph.runtime.direct import object_code, verdict
 
 pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
@@ -43,7 +43,7 @@ def test_products(text: str, kind: str) -> None:
         ["cpu_blas"],
     )
     assert after.applied == {"cpu_blas": 1}
-    assert blas.register() == ""
+    assert object_code.register_blas() == ""
     random = np.random.default_rng(5)
     operands = [random.normal(size=shape).astype(NAMES[kind]) for shape in shapes[:2]]
     (found,) = as_arrays(after.program.compile(optimize="none", cpu="plain")(*operands))
@@ -60,7 +60,7 @@ def test_products(text: str, kind: str) -> None:
     ],
 )
 def test_sizes_that_do_not_agree_are_errors(target: str, shapes, flags) -> None:
-    assert blas.register() == ""
+    assert object_code.register_blas() == ""
     arrays = [np.ones(shape, np.float32) for shape in shapes]
 
     def wrong(*arrays):
@@ -70,12 +70,12 @@ def test_sizes_that_do_not_agree_are_errors(target: str, shapes, flags) -> None:
         jax.block_until_ready(jax.jit(wrong)(*arrays))
 
 
-@pytest.mark.parametrize("vectors", range(1, blas._vectors() + 1))
+@pytest.mark.parametrize("vectors", range(1, object_code.vectors() + 1))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_small_triangles_with_all_vectors(dtype: type, vectors: int) -> None:
     """Of any size up to a block's, rows from the first one on and from the last one, with and without a diagonal."""
     arguments = [ctypes.c_int] * 3 + [ctypes.c_void_p] * 2 + [ctypes.c_int64, ctypes.c_int]
-    code = blas.load(vectors)
+    code = object_code.load_blas(vectors)
     function = ctypes.CFUNCTYPE(None, *arguments)(code.address("solve_small"))
     number = 12 if dtype == np.float64 else 11
     random = np.random.default_rng(vectors)

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import hlograph
-from hlograph.runtime.direct import blas, object_code, verdict
+from hlograph.runtime.direct import object_code, verdict
 from hlograph.runtime.direct.verdict import Verdict
 
 pytestmark = [
@@ -373,8 +373,7 @@ def test_without_direct_calls(case: str, monkeypatch: pytest.MonkeyPatch, reques
     request.addfinalizer(verdict.unsupported.cache_clear)
     verdict.unsupported.cache_clear()
     (monkeypatch.setitem if owner is os.environ else monkeypatch.setattr)(owner, name, value)
-    for module in (object_code, blas):
-        monkeypatch.setattr(module, "binding", lambda: pytest.fail("code is loaded"))
+    monkeypatch.setattr(object_code, "binding", lambda: pytest.fail("code is loaded"))
     for used in ("read", "place", "_ask"):
         monkeypatch.setattr(verdict, used, lambda: pytest.fail("nobody asks"))
     for cpu in ("auto", "direct"):
