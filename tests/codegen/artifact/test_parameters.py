@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import warnings
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from jax import lax
 
 import hlograph
 from hlograph.codegen.artifact import parameters
@@ -266,55 +268,28 @@ def test_arrays_of_all_dtypes_come_back_in_place_and_aligned(tmp_path):
 
 def test_constants_in_functions_branches_and_loops_leave_and_those_in_other_regions_stay(tmp_path):
     rows = np.arange(64, dtype=np.float32)
-    numbers = ", ".join(f"{x:e}" for x in rows)
-    text = f"""
-    func.func @main(%x: tensor<64xf32>, %p: tensor<i32>)
-        -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>) {{
-      %c = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
-      %0 = stablehlo.add %x, %c : tensor<64xf32>
-      %1 = func.call @outer(%0) : (tensor<64xf32>) -> tensor<64xf32>
-      %2 = "stablehlo.case"(%p) ({{
-        %k = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
-        %s = stablehlo.subtract %x, %k : tensor<64xf32>
-        stablehlo.return %s : tensor<64xf32>
-      }}, {{
-        stablehlo.return %x : tensor<64xf32>
-      }}) : (tensor<i32>) -> tensor<64xf32>
-      %3:2 = stablehlo.while(%i = %p, %v = %x) : tensor<i32>, tensor<64xf32> cond {{
-        %n = stablehlo.constant dense<2> : tensor<i32>
-        %t = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-        stablehlo.return %t : tensor<i1>
-      }} do {{
-        %one = stablehlo.constant dense<1> : tensor<i32>
-        %j = stablehlo.add %i, %one : tensor<i32>
-        %l = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
-        %w = stablehlo.add %v, %l : tensor<64xf32>
-        stablehlo.return %j, %w : tensor<i32>, tensor<64xf32>
-      }}
-      %z = stablehlo.constant dense<9.0> : tensor<f32>
-      %4 = "stablehlo.reduce"(%x, %z) ({{
-      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %k = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
+
+    @jax.jit
+    def inner(x):
+        return x + rows + rows * 10
+
+    @jax.jit
+    def outer(x):
+        return inner(inner(x))
+
+    def function(x, step):
+        least = lax.reduce(x, np.float32(9), lambda a, b: lax.min(lax.min(a, b), np.float32(5)), (0,))
+        chosen = lax.switch(step, [lambda: x - rows, lambda: x])
+        return outer(x + rows), chosen, lax.fori_loop(step, 2, lambda _, v: v + rows, x), least
+
+    given = jax.ShapeDtypeStruct((64,), np.float32), jax.ShapeDtypeStruct((), np.int32)
+    in_region = f"""%k = stablehlo.constant dense<{[*rows.tolist()]}> : tensor<64xf32>
         %f = stablehlo.slice %k [5:6] : (tensor<64xf32>) -> tensor<1xf32>
-        %g = stablehlo.reshape %f : (tensor<1xf32>) -> tensor<f32>
-        %m = stablehlo.minimum %a, %b : tensor<f32>
-        %s = stablehlo.minimum %m, %g : tensor<f32>
-        stablehlo.return %s : tensor<f32>
-      }}) {{dimensions = array<i64: 0>}} : (tensor<64xf32>, tensor<f32>) -> tensor<f32>
-      return %1, %2, %3#1, %4 : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<f32>
-    }}
-    func.func private @outer(%x: tensor<64xf32>) -> tensor<64xf32> {{
-      %0 = func.call @inner(%x) : (tensor<64xf32>) -> tensor<64xf32>
-      %1 = func.call @inner(%0) : (tensor<64xf32>) -> tensor<64xf32>
-      return %1 : tensor<64xf32>
-    }}
-    func.func private @inner(%x: tensor<64xf32>) -> tensor<64xf32> {{
-      %c = stablehlo.constant dense<[{numbers}]> : tensor<64xf32>
-      %d = stablehlo.constant dense<[{numbers.replace("e", "1e")}]> : tensor<64xf32>
-      %0 = stablehlo.add %x, %c : tensor<64xf32>
-      %1 = stablehlo.add %0, %d : tensor<64xf32>
-      return %1 : tensor<64xf32>
-    }}"""
+        \\1 = stablehlo.reshape %f : (tensor<1xf32>) -> tensor<f32>"""  # JAX has only numbers there
+    text, count = re.subn(
+        r"(%\w+) = stablehlo.constant dense<5\S*> : tensor<f32>", in_region, jax.jit(function).lower(*given).as_text()
+    )
+    assert count == 1
     before = hlograph.Program.parse(text)
     path = before.save(tmp_path / "m.mlir", parameters=True, parameter_limit=LIMIT)
     program = hlograph.load(path)

@@ -132,24 +132,18 @@ def test_a_large_argument_is_no_region() -> None:
 
 def test_initial_values_and_integers() -> None:
     """A sum that begins with another number than 0 takes it in once; integers keep every bit in any order."""
-    text = """
-    func.func @main(%x: tensor<40xi32>, %y: tensor<20xi32>, %s: tensor<i32>) -> (tensor<20xi32>, tensor<20xi32>) {
-      %a = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<40xi32>) -> tensor<40x20xi32>
-      %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<20xi32>) -> tensor<40x20xi32>
-      %m = stablehlo.multiply %a, %b : tensor<40x20xi32>
-      %t = stablehlo.reduce(%m init: %s) applies stablehlo.add across dimensions = [0]
-        : (tensor<40x20xi32>, tensor<i32>) -> tensor<20xi32>
-      %u = stablehlo.reduce(%m init: %s) applies stablehlo.maximum across dimensions = [0]
-        : (tensor<40x20xi32>, tensor<i32>) -> tensor<20xi32>
-      return %t, %u : tensor<20xi32>, tensor<20xi32>
-    }"""
+
+    def function(x, y, s):
+        product = x[:, None] * y
+        return jax.lax.reduce(product, s, jax.lax.add, (0,)), jax.lax.reduce(product, s, jax.lax.max, (0,))
+
     rng = np.random.default_rng(1)
     x, y = (rng.integers(-(2**31), 2**31, size).astype(np.int32) for size in (40, 20))
     start = np.int32(7)
     wanted = x[:, None] * y
     for block in (320, 160 * 3):  # columns of 160 bytes, which are kept; too few of them, so rows
         options = f"elements=500,block={block},reassociate={'false' if block == 320 else 'true'}"
-        made, told = in_blocks(Program.parse(text), options)
+        made, told = in_blocks(program_of(function, [x, y, start]), options)
         assert "left alone" not in told
         total, greatest = made.interpret(x, y, start)
         np.testing.assert_array_equal(total, wanted.sum(0, dtype=np.int32) + start)
