@@ -4,12 +4,17 @@
 // CHECK-LABEL: module @called
 // CHECK: stablehlo.negate %arg0 : tensor<{{[4?]}}xf64>
 // CHECK: call @lu
+// CHECK-NEXT: call @stays
 // CHECK-NOT: @inner
 module @called {
   func.func @main(%arg0: tensor<4xf64>) -> tensor<4xf64> {
     %0 = call @inner(%arg0) : (tensor<4xf64>) -> tensor<4xf64>
     %1 = call @lu(%0) : (tensor<4xf64>) -> tensor<4xf64>
-    return %1 : tensor<4xf64>
+    %2 = call @stays(%1) : (tensor<4xf64>) -> tensor<4xf64>
+    return %2 : tensor<4xf64>
+  }
+  func.func private @stays(%arg0: tensor<4xf64>) -> tensor<4xf64> attributes {mhlo.frontend_attributes = {inlineable = "false"}} {
+    return %arg0 : tensor<4xf64>
   }
   func.func private @lu(%arg0: tensor<4xf64>) -> tensor<4xf64> attributes {hlograph.implements = "lu"} {
     return %arg0 : tensor<4xf64>

@@ -197,3 +197,29 @@ def test_attributes_of_others_stay() -> None:
         for kept in ('mhlo.layout_mode = "default"', "tf.aliasing_output = 0 : i32", 'jax.result_info = "y"'):
             assert kept in changed.text
     np.testing.assert_array_equal(program.compile()(np.ones(3, np.float32)), np.ones(3))
+
+
+# ---- what StableHLO lets modules leave out means the same ------------------------------------------------------------
+
+SORT = """
+func.func @main(%x: tensor<?x?xf32> {{hlograph.name = "x", hlograph.dims = ["n", "m"]}}) -> tensor<?x?xf32> {{
+  %0 = "stablehlo.sort"(%x) {properties} ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+  }}) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize(
+    ("properties", "axis"),
+    [("", -1), ("<{dimension = -1 : i64}>", -1), ("<{dimension = -2 : i64}>", 0), ("<{dimension = 0 : i64}>", 0)],
+)
+def test_a_sort_is_along_its_last_axis_and_may_count_from_the_end(properties: str, axis: int, policy: str) -> None:
+    program = Program.parse(SORT.format(properties=properties))
+    x = np.random.default_rng(0).normal(size=(3, 5)).astype(np.float32)
+    np.testing.assert_array_equal(program.compile(policy=policy)(x), np.sort(x, axis))
+    np.testing.assert_array_equal(program.interpret(x)[0], np.sort(x, axis))

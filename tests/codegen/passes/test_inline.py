@@ -31,26 +31,3 @@ def test_what_is_in_calls_is_simplified():
     after = before.run_passes(["inline", "simplify"])
     assert set(after.op_counts()) <= {"func.func", "func.return", "stablehlo.slice"}
     np.testing.assert_array_equal(after.interpret(x)[0], x[2:6])
-
-
-def test_functions_marked_as_not_to_be_inlined_stay():
-    text = """
-    module @m {
-      func.func @main(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-        %0 = call @stays(%a) : (tensor<4xf32>) -> tensor<4xf32>
-        %1 = call @goes(%a) : (tensor<4xf32>) -> tensor<4xf32>
-        return %0, %1 : tensor<4xf32>, tensor<4xf32>
-      }
-      func.func private @stays(%x: tensor<4xf32>) -> tensor<4xf32>
-          attributes {mhlo.frontend_attributes = {inlineable = "false"}} {
-        %0 = stablehlo.sine %x : tensor<4xf32>
-        return %0 : tensor<4xf32>
-      }
-      func.func private @goes(%x: tensor<4xf32>) -> tensor<4xf32> {
-        %0 = stablehlo.cosine %x : tensor<4xf32>
-        return %0 : tensor<4xf32>
-      }
-    }"""
-    after = Program.parse(text).run_passes(["inline"]).text
-    assert "call @stays" in after
-    assert "@goes" not in after
