@@ -104,48 +104,6 @@ module @hlograph.host {
 }
 // -----
 
-// Rows of a batch do not meet.
-// CHECK-LABEL: module @stablehlo.select_and_scatter
-// CHECK: "stablehlo.select_and_scatter"(%arg0, %arg1, {{.*}}
-// CHECK: (tensor<8x4xf64>, tensor<8x2xf64>, tensor<f64>) -> tensor<8x4xf64>
-module @stablehlo.select_and_scatter {
-  func.func @main(%x: tensor<?x4xf64> {hlograph.dims = ["n", "4"]}, %s: tensor<?x2xf64> {hlograph.dims = ["n", "2"]}) -> tensor<?x4xf64> {
-    %zero = stablehlo.constant dense<0.0> : tensor<f64>
-    %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 1, 2>, window_strides = array<i64: 1, 2>}> ({
-    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
-      %1 = stablehlo.compare GE, %a, %b : (tensor<f64>, tensor<f64>) -> tensor<i1>
-      stablehlo.return %1 : tensor<i1>
-    }, {
-    ^bb0(%a: tensor<f64>, %b: tensor<f64>):
-      %1 = stablehlo.add %a, %b : tensor<f64>
-      stablehlo.return %1 : tensor<f64>
-    }) : (tensor<?x4xf64>, tensor<?x2xf64>, tensor<f64>) -> tensor<?x4xf64>
-    return %0 : tensor<?x4xf64>
-  }
-}
-
-// -----
-
-// Zeros beside the data are what the op pads with. A kernel of unknown length is met by patches instead.
-// CHECK-LABEL: module @stablehlo.convolution
-// CHECK-NOT: stablehlo.select
-// CHECK: stablehlo.convolution(%arg0, %arg1) {{.*}} : (tensor<1x8x1xf64>, tensor<3x1x1xf64>) -> tensor<1x8x1xf64>
-// CHECK: "stablehlo.gather"(
-// CHECK: stablehlo.select
-// CHECK: stablehlo.dot_general
-// CHECK-NOT: stablehlo.convolution
-// CHECK: return
-module @stablehlo.convolution {
-  func.func @main(%x: tensor<1x?x1xf64> {hlograph.dims = ["1", "n", "1"]}, %k: tensor<3x1x1xf64>, %long: tensor<?x1x1xf64> {hlograph.dims = ["n", "1", "1"]})
-      -> (tensor<1x?x1xf64>, tensor<1x?x1xf64>) {
-    %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x?x1xf64>, tensor<3x1x1xf64>) -> tensor<1x?x1xf64>
-    %1 = stablehlo.convolution(%x, %long) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x?x1xf64>, tensor<?x1x1xf64>) -> tensor<1x?x1xf64>
-    return %0, %1 : tensor<1x?x1xf64>, tensor<1x?x1xf64>
-  }
-}
-
-// -----
-
 // The op's own padding is a size: by patches.
 // CHECK-LABEL: module @stablehlo.dynamic_conv
 // CHECK-NOT: stablehlo.convolution

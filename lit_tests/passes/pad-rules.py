@@ -6,13 +6,17 @@ A line begins with the op, which is checked to be in the module, and goes on wit
 
 import re
 
+import jax
 import numpy as np
 from builds import build
 from common import lines_of
+from jax import lax
 
+import hlograph
 from hlograph import builder as hlo
 from hlograph.builder import BOOL, INT32, INT64
 
+jax.config.update("jax_enable_x64", True)
 F64 = np.dtype(np.float64)
 vector, rows, columns, square = ("float64", "n"), ("float64", "n", 3), ("float64", 3, "n"), ("float64", "n", "n")
 wide, integers = ("float64", "n", "m"), ("int64", 3)
@@ -20,13 +24,22 @@ wide, integers = ("float64", "n", "m"), ("int64", 3)
 
 def show(op, arguments, body):
     """Prints the padded main function of a body on arguments x, y, z."""
-    program = build(dict(zip("xyz", arguments, strict=False)), body)
+    show_padded(op, build(dict(zip("xyz", arguments, strict=False)), body))
+
+
+def show_jax(op, function, *shapes):
+    """The same of a JAX function on float64 arrays."""
+    specs = [jax.ShapeDtypeStruct(shape, "float64") for shape in shapes]
+    show_padded(op, hlograph.emit_stablehlo(function, *specs, constraints=["n >= 2"]))
+
+
+def show_padded(op, program):
     if ("call @inner" if op == "func.call" else op) not in program.text:
         raise SystemExit(f"{op} is not in the module\n{program.text}")
     sizes = {root.name for root in program.signature.roots}
     lines = list(lines_of(program.pad({name: bound for name, bound in (("n", 8), ("m", 4)) if name in sizes})))
     last = next((number for number, line in enumerate(lines) if line.startswith("@")), len(lines))
-    text = "\n".join(line.strip() for line in lines[:last])
+    text = "\n".join(line.strip() for line in lines[:last] if not re.search("JAX's symbolic|constraints=", line))
     for _ in range(2):
         text = re.sub(r"convert<i\d+>\(([nm])\)", r"\1", text)
     print(f"{op}: {text}")
@@ -41,6 +54,14 @@ def total(x):
 
 
 # ---- sizes, order and place ----
+
+# A size that is data is the live size; a constant stays.
+# CHECK: stablehlo.get_dimension_size: return n : tensor<i64>
+show("stablehlo.get_dimension_size", [vector], lambda x: x.builder.size(x.dims[0]))
+# CHECK: stablehlo.constant: return [1, 2], x : tensor<2xf64>, tensor<8xf64>
+show("stablehlo.constant", [vector], lambda x: [x.builder.constant(np.array([1.0, 2.0])), x])
+# CHECK: stablehlo.optimization_barrier: return optimization_barrier(x) : tensor<8xf64>
+show_jax("stablehlo.optimization_barrier", lambda x: lax.optimization_barrier(x), ("n",))
 
 # CHECK: stablehlo.broadcast_in_dim: return broadcast_in_dim<[0], 4x2xf64>(x) : tensor<4x2xf64>
 show("stablehlo.broadcast_in_dim", [("float64", 4), vector], lambda x, _: hlo.broadcast_in_dim(x, (4, 2), [0]))
@@ -135,7 +156,33 @@ show("stablehlo.sort", [("int32", "n")], lambda x: hlo.sort([x], 0, lambda a, b:
 # CHECK-NEXT: return a#1 : tensor<8xf64>
 show("stablehlo.sort", [vector], by_size)
 
+# A reduction's body that is no monoid gets a flag of what is live.
+# CHECK: stablehlo.reduce: a:2 = reduce<[0], ["n"], (p0, p1, p2, p3) -> (select(and(p1, p3), add(p0, multiply(p2, p2)), select(p1, p0, p2)), or(p1, p3))>(x, LT(iota<0, 8xi32>(), n), 0, false) : tensor<f64>, tensor<i1>
+# CHECK-NEXT: return select(a#1, map<[], (p0, p1) -> add(p0, multiply(p1, p1))>(0, a#0), 0) : tensor<f64>
+show_jax("stablehlo.reduce", lambda x: lax.reduce(x, 0.0, lambda a, b: a + b * b, (0,)), ("n",))
+
 # ---- windows and transforms ----
+
+
+def pooled(x, s):
+    return jax.vjp(lambda x: lax.reduce_window(x, -np.inf, lax.max, (1, 2), (1, 2), "VALID"), x)[1](s)[0]
+
+
+def convolved(x, k):
+    return lax.conv_general_dilated(x, k, (1,), [(1, 1)], dimension_numbers=("NWC", "WIO", "NWC"))
+
+
+# Rows of a batch do not meet.
+# CHECK: stablehlo.select_and_scatter: return select_and_scatter<[1, 2], [1, 2], GE, add>(x, s, 0) : tensor<8x4xf64>
+show_jax("stablehlo.select_and_scatter", pooled, ("n", 4), ("n", 2))
+
+# Zeros beside the data are what the op pads with. A kernel of unknown length is met by patches instead.
+# CHECK: stablehlo.convolution: return convolution<1, [b, 0, f]x[0, i, o]-[b, 0, f]>, 1, 1>(x, k) : tensor<1x8x1xf64>
+show_jax("stablehlo.convolution", convolved, (1, "n", 1), (3, 1, 1))
+# CHECK: stablehlo.convolution: a = n : tensor<i64>
+# CHECK: c = gather(transpose<[0, 2, 1]>(x), clamp(0, divide(b, 1), 7)) {offset_dims = [0, 1], collapsed_slice_dims = [2], start_index_map = [2], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1, 1]} : tensor<1x1x3x8xf64>
+# CHECK-NEXT: return dot_general<[1, 3], [1, 0]>(select(broadcast_in_dim<[2, 3], 1x1x3x8xi1>(and(and(and(LT(b, a), GE(b, 0)), EQ(remainder(b, 1), 0)), broadcast_in_dim<[1], 3x8xi1>(LT(iota<0, 8xi32>(), convert<i32>(a))))), c, 0), k) : tensor<1x3x1xf64>
+show_jax("stablehlo.convolution", convolved, (1, "n", 1), ("n", 1, 1))
 
 # A running sum: the window over all of the axis is as long as the bound. Its padding is 0 as it is.
 # CHECK: stablehlo.dynamic_reduce_window: return reduce_window(x, 0) {base_dilations = [1], padding = [7, 0], window_dilations = [1], window_dimensions = [8], window_strides = [1], add} : tensor<8xf64>

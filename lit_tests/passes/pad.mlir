@@ -51,26 +51,6 @@ module @stablehlo.reduce {
 
 // -----
 
-// A body that is no monoid gets a flag of what is live.
-// CHECK-LABEL: module @stablehlo.reduce.formula
-// CHECK: stablehlo.reduce({{.*}} init: {{.*}}), ({{.*}} init: {{.*}}) across dimensions = [0] {hlograph.live = ["n"]} : (tensor<8xf64>, tensor<8xi1>, tensor<f64>, tensor<i1>) -> (tensor<f64>, tensor<i1>)
-// CHECK: stablehlo.select
-// CHECK: stablehlo.or
-module @stablehlo.reduce.formula {
-  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"]}) -> tensor<f64> {
-    %zero = stablehlo.constant dense<0.0> : tensor<f64>
-    %0 = stablehlo.reduce(%x init: %zero) across dimensions = [0] : (tensor<?xf64>, tensor<f64>) -> tensor<f64>
-     reducer(%a: tensor<f64>, %b: tensor<f64>) {
-      %1 = stablehlo.multiply %b, %b : tensor<f64>
-      %2 = stablehlo.add %a, %1 : tensor<f64>
-      stablehlo.return %2 : tensor<f64>
-    }
-    return %0 : tensor<f64>
-  }
-}
-
-// -----
-
 // Zeros on one side are enough if the other side is finite in its padding; here that is so.
 // CHECK-LABEL: module @stablehlo.dot_general
 // CHECK-NOT: stablehlo.select
@@ -89,32 +69,5 @@ module @stablehlo.dot_general {
     %1 = stablehlo.log %y : tensor<?xf64>
     %2 = stablehlo.dot_general %x, %1, contracting_dims = [0] x [0] : (tensor<?x3xf64>, tensor<?xf64>) -> tensor<3xf64>
     return %0, %2 : tensor<3xf64>, tensor<3xf64>
-  }
-}
-
-// -----
-
-// A size that is data is the live size; a constant stays.
-// CHECK-LABEL: module @stablehlo.get_dimension_size
-// CHECK-LABEL: @main(%x: tensor<8xf64>
-// CHECK: [[SIZE:%[^ ]+]] = stablehlo.convert %{{.*}} : (tensor<i64>) -> tensor<i32>
-// CHECK-NEXT: return [[SIZE]] : tensor<i32>
-// CHECK-LABEL: module @stablehlo.constant
-// CHECK: stablehlo.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf64>
-// CHECK: stablehlo.optimization_barrier
-module @stablehlo.get_dimension_size {
-  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"], hlograph.name = "x"}) -> tensor<i32> {
-    %0 = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?xf64>) -> tensor<i32>
-    return %0 : tensor<i32>
-  }
-}
-
-// -----
-
-module @stablehlo.constant {
-  func.func @main(%x: tensor<?xf64> {hlograph.dims = ["n"], hlograph.name = "x"}) -> (tensor<2xf64>, tensor<?xf64>) {
-    %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf64>
-    %1 = stablehlo.optimization_barrier %x : tensor<?xf64>
-    return %0, %1 : tensor<2xf64>, tensor<?xf64>
   }
 }
