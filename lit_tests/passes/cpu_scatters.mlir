@@ -20,10 +20,10 @@ module @one_element {
 
 // -----
 
-// CHECK-LABEL: module @more_elements
+// CHECK-LABEL: module @others
 // CHECK-NOT: optimization_barrier
-module @more_elements {
-  func.func public @main(%x: tensor<3xi32>, %y: tensor<?xi32>, %places: tensor<5x1xi32>, %updates: tensor<5xi32>) -> (tensor<3xi32>, tensor<?xi32>) {
+module @others {
+  func.func public @main(%x: tensor<3xi32>, %y: tensor<?xi32>, %z: tensor<1xf32>, %places: tensor<5x1xi32>, %updates: tensor<5xi32>, %floats: tensor<5xf32>) -> (tensor<3xi32>, tensor<?xi32>, tensor<1xf32>) {
     %r = "stablehlo.scatter"(%x, %places, %updates) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
     ^bb0(%old: tensor<i32>, %new: tensor<i32>):
       stablehlo.return %new : tensor<i32>
@@ -32,20 +32,10 @@ module @more_elements {
     ^bb0(%old: tensor<i32>, %new: tensor<i32>):
       stablehlo.return %new : tensor<i32>
     }) : (tensor<?xi32>, tensor<5x1xi32>, tensor<5xi32>) -> tensor<?xi32>
-    return %r, %s : tensor<3xi32>, tensor<?xi32>
-  }
-}
-
-// -----
-
-// CHECK-LABEL: module @floats
-// CHECK-NOT: optimization_barrier
-module @floats {
-  func.func public @main(%x: tensor<1xf32>, %places: tensor<5x1xi32>, %updates: tensor<5xf32>) -> tensor<1xf32> {
-    %r = "stablehlo.scatter"(%x, %places, %updates) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    %t = "stablehlo.scatter"(%z, %places, %floats) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
     ^bb0(%old: tensor<f32>, %new: tensor<f32>):
       stablehlo.return %new : tensor<f32>
     }) : (tensor<1xf32>, tensor<5x1xi32>, tensor<5xf32>) -> tensor<1xf32>
-    return %r : tensor<1xf32>
+    return %r, %s, %t : tensor<3xi32>, tensor<?xi32>, tensor<1xf32>
   }
 }

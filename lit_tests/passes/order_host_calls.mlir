@@ -2,21 +2,6 @@
 //
 // RUN: %hlograph opt %s --split-input-file --pass order_host_calls | filecheck %s
 
-// CHECK-LABEL: module @straight
-// CHECK: [[A:%[^ ]+]]:2 = stablehlo.custom_call @hlograph.host(%c, %arg0)
-// CHECK: [[B:%[^ ]+]]:2 = stablehlo.custom_call @hlograph.host([[A]]#0, %arg0)
-// CHECK: return [[A]]#1, [[B]]#1
-module @straight {
-  func.func public @main(%x: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %a:2 = stablehlo.custom_call @hlograph.host(%zero, %x) {api_version = 4 : i32, backend_config = {name = "host_0"}, has_side_effect = true} : (tensor<i32>, tensor<3xf64>) -> (tensor<i32>, tensor<3xf64>)
-    %b:2 = stablehlo.custom_call @hlograph.host(%zero, %x) {api_version = 4 : i32, backend_config = {name = "host_1"}, has_side_effect = true} : (tensor<i32>, tensor<3xf64>) -> (tensor<i32>, tensor<3xf64>)
-    return %a#1, %b#1 : tensor<3xf64>, tensor<3xf64>
-  }
-}
-
-// -----
-
 // CHECK-LABEL: module @symbolic_loop
 // CHECK: [[W:%[^ ]+]]:3 = stablehlo.while({{.*}}, [[X:%[^ ]+]] = %arg0, [[O:%[^ ]+]] = %{{[^ )]+}})
 // CHECK: cond
