@@ -138,13 +138,9 @@ def test_debug_nans_names_the_op_and_the_line(policy: str) -> None:
         assert "jnp.log(shifted)" in "".join(traceback.format_exception(caught.value))
         with jax.debug_nans(True):
             assert np.isfinite(call(x + 10)).all()
-
-
-@pytest.mark.parametrize("policy", ["exact", "padded"])
-def test_debug_nans_in_a_derivative(policy: str) -> None:
-    fast = hlograph.jit(lambda x: jnp.sum(jnp.sqrt(x) * 0), dims=DIMS, policy=policy)
+    root = hlograph.jit(lambda x: jnp.sum(jnp.sqrt(x) * 0), dims=DIMS, policy=policy)
     with jax.debug_nans(True), pytest.raises(FloatingPointError, match=r"encountered in mul\b"):
-        jax.grad(fast)(jnp.asarray(X))
+        jax.grad(root)(x)
 
 
 def test_what_only_the_padding_has_is_nobodys() -> None:

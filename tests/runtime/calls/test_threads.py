@@ -125,36 +125,28 @@ def test_made_in_one_thread_used_in_another_and_freed_in_a_third(young_heap: Non
     used: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def make() -> None:
-        try:
-            for number in range(ROUNDS):
-                with jax.enable_x64(True):
-                    made.put((emitted(number, short), hlograph.jit(short(number)).lower(X)))
-        finally:
-            made.put(None)
+        for number in range(ROUNDS):
+            with jax.enable_x64(True):
+                made.put((emitted(number, short), hlograph.jit(short(number)).lower(X)))
 
     def use() -> list[float]:
         values = []
-        try:
-            while (item := made.get()) is not None:
-                program, lowered = item
-                function = program.specialize({"n": len(X)}).compile()
-                with jax.enable_x64(True):
-                    values.append(float(function(X)) + float(lowered.compile()(X)))
-                used.put((program, lowered, lowered.stages, function))
-        finally:
-            used.put(None)
+        for _ in range(ROUNDS):
+            program, lowered = made.get(timeout=60)
+            function = program.specialize({"n": len(X)}).compile()
+            with jax.enable_x64(True):
+                values.append(float(function(X)) + float(lowered.compile()(X)))
+            used.put((program, lowered, lowered.stages, function))
         return values
 
-    def free() -> int:
-        count = 0
-        while (item := used.get()) is not None:
-            del item
-            count += bool(gc.collect() >= 0)
-        return count
+    def free() -> None:
+        for _ in range(ROUNDS):
+            used.get(timeout=60)
+            gc.collect()
 
     with ThreadPoolExecutor(3) as pool:
         making, using, freeing = (pool.submit(work) for work in (make, use, free))
         making.result()
         expected = [2 * np.sin(X * number).sum() for number in range(ROUNDS)]
         np.testing.assert_allclose(using.result(), expected, rtol=1e-12)
-        assert freeing.result() == ROUNDS
+        freeing.result()

@@ -92,7 +92,9 @@ def test_each_call_is_counted_once_and_counts_for_what_was_used_last(make):
         called(function, n)
     stats = function.stats
     assert [int(re.findall(r"\d+$", entry.sizes)[0]) for entry in stats.by_executable] == [8, 16]
-    assert (stats.calls, stats.compiles, stats.executables) == (64, 3, 2)
+    assert (stats.calls, stats.cache_hits, stats.compiles, stats.executables) == (64, 61, 3, 2)
+    assert stats.compile_seconds > 0
+    assert function.stats == stats
 
 
 @pytest.mark.usefixtures("young_heap")

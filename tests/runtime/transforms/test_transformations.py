@@ -334,17 +334,6 @@ def test_without_jit() -> None:
         assert_same(jax.vmap(function)(np.stack([data, data])), jnp.log(jnp.array([2.0, 2.0])))
 
 
-def test_copies_and_pickles() -> None:
-    import copy
-    import pickle
-
-    x = pt.dvector("x")
-    function = hlograph.function([x], x + 1, name="more")
-    assert copy.deepcopy([function])[0] is function
-    with pytest.raises(TypeError, match=r"more cannot be pickled; save its program"):
-        pickle.dumps(function)
-
-
 def test_clipped_gradients_do_not_scale() -> None:
     x = pt.dvector("x")
     function = hlograph.function([x], (grad_clip(x, -0.5, 0.5) ** 2).sum())
