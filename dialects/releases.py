@@ -60,27 +60,17 @@ def draw_parts(op: Any, operands: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
     shape = size.dims if hasattr(size, "dims") else size.type.shape
     parameters = rest[1:]
     if type(op).__name__ == "PermutationRV":
-        rank = _rank(parameters[0])
+        rank = int(parameters[0].ndim)
         op = copy(op)
         op.ndims_params, op.ndim_supp = (rank,), max(rank, 1)
     if type(op).__name__ == "ChoiceRV":
-        *parameters, replace = filter(_has_rank, parameters)
+        *parameters, replace = [x for x in parameters if hasattr(x, "ndim")]
         op = copy(op)
-        op.ndims_params, op.replace = (1,) * len(parameters), _is_known(replace)
+        op.ndims_params, op.replace = (
+            (1,) * len(parameters),
+            bool(getattr(replace, "literal", getattr(replace, "data", None))),
+        )
     return op, None if shape == (0,) else size, parameters
-
-
-def _has_rank(operand: Any) -> bool:
-    return hasattr(operand, "dims") or hasattr(getattr(operand, "type", None), "ndim")
-
-
-def _is_known(operand: Any) -> bool:
-    """Whether a flag is a constant, and true."""
-    return bool(getattr(operand, "literal" if hasattr(operand, "dims") else "data", None))
-
-
-def _rank(operand: Any) -> int:
-    return int(operand.ndim if hasattr(operand, "dims") else operand.type.ndim)
 
 
 def inferred_shape(op: Any, size: Any, parameters: Sequence[Any], shapes: Sequence[Any]) -> Sequence[Any]:

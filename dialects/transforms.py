@@ -26,7 +26,7 @@ import functools
 from collections.abc import Callable, Collection, Container, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -80,20 +80,6 @@ class Transformed:
     places: tuple[int, ...]
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _with_sizes_looked_up(method: Method) -> Method:
-    """Making nodes is quick in it; see `looked_up`."""
-
-    @functools.wraps(method)
-    def wrapped(self: Transforms, *args: Any) -> Any:
-        with looked_up(self._library.module):
-            return method(self, *args)
-
-    return cast(Method, wrapped)
-
-
 class Transforms:
     """The transformations of one library's graphs.
 
@@ -107,53 +93,53 @@ class Transforms:
     def __init__(self, library: Library) -> None:
         self._library = library
 
-    @_with_sizes_looked_up
     def pushforward(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int]) -> Transformed:
         """Tangents of the outputs that are no integers, from tangents of the active inputs.
 
         The pullback is linear in the cotangents, so its own pullback is the pushforward. Where it mentions the
         cotangents still, ones stand for them: that of a product leaves out what only a cotangent of zero allows to.
         """
-        outputs = merged(outputs, set(inputs))
-        tangents = [_companion(inputs[i], "tangent") for i in active]
-        smooth = [j for j, output in enumerate(outputs) if is_smooth(output)]
-        seeds = [_companion(outputs[j], "seed") for j in smooth]
-        pulled = self._pull([outputs[j] for j in smooth], [inputs[i] for i in active], seeds)
-        rows = [(g, t) for g, t in zip(pulled, tangents, strict=True) if g is not None]
-        linear = [g for g, _ in rows]
-        constant = _made_by("ProdWithoutZeros", linear)
-        pushed = self._pull(linear, seeds, [t for _, t in rows], constant) if rows else [None] * len(seeds)
-        basic = self._library.module("tensor.basic")
-        ones = {seed: basic.ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
-        found = [basic.zeros_like(outputs[j]) if y is None else y for j, y in zip(smooth, pushed, strict=True)]
-        results = [_as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)]
-        return Transformed([*inputs, *tangents], replaced(results, ones), tuple(smooth))
+        with looked_up(self._library.module):
+            outputs = merged(outputs, set(inputs))
+            tangents = [_companion(inputs[i], "tangent") for i in active]
+            smooth = [j for j, output in enumerate(outputs) if is_smooth(output)]
+            seeds = [_companion(outputs[j], "seed") for j in smooth]
+            pulled = self._pull([outputs[j] for j in smooth], [inputs[i] for i in active], seeds)
+            rows = [(g, t) for g, t in zip(pulled, tangents, strict=True) if g is not None]
+            linear = [g for g, _ in rows]
+            constant = _made_by("ProdWithoutZeros", linear)
+            pushed = self._pull(linear, seeds, [t for _, t in rows], constant) if rows else [None] * len(seeds)
+            basic = self._library.module("tensor.basic")
+            ones = {seed: basic.ones_like(outputs[j]) for j, seed in zip(smooth, seeds, strict=True)}
+            found = [basic.zeros_like(outputs[j]) if y is None else y for j, y in zip(smooth, pushed, strict=True)]
+            results = [_as_type_of(y, outputs[j]) for j, y in zip(smooth, found, strict=True)]
+            return Transformed([*inputs, *tangents], replaced(results, ones), tuple(smooth))
 
-    @_with_sizes_looked_up
     def pullback(
         self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], seeded: Sequence[int]
     ) -> Transformed:
         """Cotangents of the active inputs, from cotangents of the seeded outputs."""
-        outputs = merged(outputs, set(inputs))
-        cotangents = [_companion(outputs[j], "cotangent") for j in seeded]
-        pulled = self._pull([outputs[j] for j in seeded], [inputs[i] for i in active], cotangents)
-        found = [(i, g) for i, g in zip(active, pulled, strict=True) if g is not None]
-        results = [_as_type_of(g, inputs[i]) for i, g in found]
-        return Transformed([*inputs, *cotangents], results, tuple(i for i, _ in found))
+        with looked_up(self._library.module):
+            outputs = merged(outputs, set(inputs))
+            cotangents = [_companion(outputs[j], "cotangent") for j in seeded]
+            pulled = self._pull([outputs[j] for j in seeded], [inputs[i] for i in active], cotangents)
+            found = [(i, g) for i, g in zip(active, pulled, strict=True) if g is not None]
+            results = [_as_type_of(g, inputs[i]) for i, g in found]
+            return Transformed([*inputs, *cotangents], results, tuple(i for i, _ in found))
 
     def clips(self, outputs: Sequence[Any]) -> bool:
         """Whether the cotangents of some values are clipped on their way back."""
         return bool(_made_by("GradClip", outputs))
 
-    @_with_sizes_looked_up
     def gradient(self, inputs: Sequence[Any], outputs: Sequence[Any], active: Sequence[int], of: int) -> Transformed:
         """The outputs, and then the gradients of one of them, a real number, by the active inputs that have one."""
-        outputs = merged(outputs, set(inputs))
-        number = outputs[of]
-        one = self._library.module("tensor.basic").constant(np.ones((), number.type.dtype))
-        pulled = self._pull([number], [inputs[i] for i in active], [one])
-        found = [(i, _as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
-        return Transformed(list(inputs), [*outputs, *[g for _, g in found]], tuple(i for i, _ in found))
+        with looked_up(self._library.module):
+            outputs = merged(outputs, set(inputs))
+            number = outputs[of]
+            one = self._library.module("tensor.basic").constant(np.ones((), number.type.dtype))
+            pulled = self._pull([number], [inputs[i] for i in active], [one])
+            found = [(i, _as_type_of(g, inputs[i])) for i, g in zip(active, pulled, strict=True) if g is not None]
+            return Transformed(list(inputs), [*outputs, *[g for _, g in found]], tuple(i for i, _ in found))
 
     # ---- the library's own gradients --------------------------------------------------------------------------------
 

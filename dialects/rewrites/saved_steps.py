@@ -68,31 +68,20 @@ def _kept_in(pair: Pair, kept: Sequence[Any], outputs: list[Any], inputs: Sequen
     for x in kept:
         traces.setdefault(x, new.get(pair.traced.get(x)))
     *outputs, last = replaced([*outputs, backward.node.outputs[0]], new, inputs)
-    values = [*backward.parts.inner_inputs, *(x for node in backward.nodes for x in node.outputs)]
-    read = {x: pair.same[x] for x in values if pair.same.get(x) in traces}
-    result = _with_sequences(ScanParts.of(last.owner), backward.parts, read, traces)
-    return replaced(outputs, dict(zip(last.owner.outputs, result.outputs, strict=True)), inputs)
-
-
-def _with_sequences(outer: ScanParts, inner: ScanParts, read: Mapping[Any, Any], traces: Mapping[Any, Any]) -> Any:
-    """The node of a loop that reads traces from their ends in place of variables of its inner graph.
-
-    Args:
-        outer: parts with the outer inputs.
-        inner: parts with the inner graph.
-        read: variables of the inner graph and what they are in the loop that has the traces.
-        traces: of these.
-    """
+    # The second loop reads traces from their ends in place of variables of its inner graph.
+    outer, inner = ScanParts.of(last.owner), backward.parts
+    values = [*inner.inner_inputs, *(x for node in backward.nodes for x in node.outputs)]
     given = {value: value.type() for value in traces}
-    outputs = replaced(inner.inner_outputs, {x: given[value] for x, value in read.items()})
-    used = {x for node in order(outputs) for x in node.inputs} | set(outputs)
+    read = {x: given[pair.same[x]] for x in values if pair.same.get(x) in traces}
+    inner_outputs = replaced(inner.inner_outputs, read)
+    used = {x for node in order(inner_outputs) for x in node.inputs} | set(inner_outputs)
     rows = [(x, row) for (x, _), (_, row) in zip(outer.sequences, inner.sequences, strict=True) if row in used]
     rows += [(trace[::-1], given[value]) for value, trace in traces.items()]
     constants = [(x, value) for (x, _), (_, value) in zip(outer.constants, inner.constants, strict=True)]
     untraced = [replace(x, inner=y.inner) for x, y in zip(outer.untraced, inner.untraced, strict=True)]
-    new = replace(outer, sequences=rows, states=inner.states, untraced=untraced, constants=constants)
-    new.set_inner_outputs(outputs)
-    return new.make()
+    parts = replace(outer, sequences=rows, states=inner.states, untraced=untraced, constants=constants)
+    parts.set_inner_outputs(inner_outputs)
+    return replaced(outputs, dict(zip(last.owner.outputs, parts.make().outputs, strict=True)), inputs)
 
 
 # ---- two Scans, of which the second goes over the first one's steps backwards ---------------------------------------

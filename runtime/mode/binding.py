@@ -514,16 +514,11 @@ def call_traced(compiled: Any, args: Sequence[Any], named: Mapping[str, Any]) ->
 
 def call_suited(binding: Any, values: Sequence[Any]) -> Any:
     """The results for arguments of which some are floating-point numbers where the graph has integers."""
-    arguments = list(binding.arguments.values())
-    floats = frozenset(i for i, (a, x) in enumerate(zip(arguments, values, strict=True)) if _is_float_for_integer(a, x))
+    kinds = ["f" if isinstance(x, float) else getattr(getattr(x, "dtype", None), "kind", "") for x in values]
+    wanted = ["" if a.dtype is None else a.dtype.kind for a in binding.arguments.values()]
+    floats = frozenset(i for i, (a, b) in enumerate(zip(kinds, wanted, strict=True)) if a == "f" and b in ("i", "u"))
     if not floats:
         return binding.function(*values)
     return binding.taking_floats(floats)(
         *[jax.numpy.asarray(x, float) if i in floats else x for i, x in enumerate(values)]
     )
-
-
-def _is_float_for_integer(argument: Any, value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    kind = "f" if isinstance(value, float) else getattr(dtype, "kind", "")
-    return argument.dtype is not None and argument.dtype.kind in "iu" and kind == "f"

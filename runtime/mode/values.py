@@ -201,19 +201,14 @@ def key_of(generator: Any) -> Any:
     if isinstance(generator, KeyGenerator | KeyState):
         return generator.key
     if isinstance(generator, np.random.RandomState):
-        return _key_of_state(generator.get_state(legacy=False))
-    if isinstance(generator, Mapping):  # what Aesara's types take for the state of one
-        return _key_of_state(generator)
-    if not isinstance(generator, np.random.Generator):
+        generator = generator.get_state(legacy=False)
+    elif isinstance(generator, np.random.Generator):
+        generator = generator.bit_generator.state
+    if not isinstance(generator, Mapping):  # which Aesara's types take for a generator, too
         raise ArgumentTypeError(
             f"a random generator is expected, got {type(generator).__name__}; set numpy.random.default_rng(seed)"
         )
-    return _key_of_state(generator.bit_generator.state)
-
-
-def _key_of_state(state: Any) -> Any:
-    words = [*_words(state)]
-    return np.random.SeedSequence(words).generate_state(2, np.uint32)
+    return np.random.SeedSequence([*_words(generator)]).generate_state(2, np.uint32)
 
 
 def _words(state: Any) -> Iterator[int]:
