@@ -378,7 +378,7 @@ def run(module: ir.Module, report: Report, *, elements: int = ELEMENTS, inline: 
 
 def _written(formula: Formula, x: ir.Value) -> ir.Module:
     """A module whose main function is a formula, for arrays like one."""
-    builder = Builder(x.context, "formula")
+    builder = Builder(x.type.context, "formula")  # of jaxlib 0.7 a value has none
     with builder.function("main", [(static_shape(x), FLOAT64)]) as (argument,):
         builder.finish([formula(argument)])
     return builder.module
