@@ -21,7 +21,6 @@ import numpy as np
 
 from ...codegen import builder as hlo
 from ...codegen.builder import Tensor
-from ...codegen.dims import Dim
 from ...codegen.errors import UnsupportedGraphError
 
 ScalarRule = Callable[..., Tensor]
@@ -212,27 +211,18 @@ def _is_inf(dtype: DType, x: Tensor) -> Tensor:
 # ---- arithmetic with NumPy's corner cases --------------------------------------------------------------------------
 
 
-def _of_sizes(function: Callable[[Any, Any], Any], dtype: DType, x: Tensor, y: Tensor) -> Dim | None:
-    """The function of two integer scalars that are known as sizes, as a size; None where it is not one."""
-    a, b = x.dim, y.dim
-    if a is None or b is None or not hlo.wide_integer(dtype) or b == 0:
-        return None
-    value = function(a, b)
-    if isinstance(value, int) and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-        return None
-    return value
-
-
 def _sized(function: Callable[[Any, Any], Any]) -> Callable[[ScalarRule], ScalarRule]:
     """A rule of two integers that sizes have too: what is known as sizes stays so."""
 
     def wrap(rule: ScalarRule) -> ScalarRule:
         def sized(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
-            dim = _of_sizes(function, dtype, x, y)
-            if dim is not None and x.builder.exact(x.sizes, dtype) and x.builder.exact(y.sizes, dtype):
+            known = x.dim is not None and y.dim is not None and y.dim != 0 and hlo.wide_integer(dtype)
+            dim = function(x.dim, y.dim) if known else None
+            if dim is None or (isinstance(dim, int) and not np.iinfo(dtype).min <= dim <= np.iinfo(dtype).max):
+                return rule(dtype, x, y)
+            if x.builder.exact(x.sizes, dtype) and x.builder.exact(y.sizes, dtype):
                 return x.builder.size(dim, dtype)
-            result = rule(dtype, x, y)
-            return result if dim is None else x.builder.knowing(result, (dim,))
+            return x.builder.knowing(rule(dtype, x, y), (dim,))
 
         return sized
 
