@@ -1,7 +1,5 @@
 """hlograph as a mode of Aesara; what the mode shares with PyTensor's is tested there. `make versions` runs this."""
 
-from __future__ import annotations
-
 import pickle
 
 import aesara

@@ -4,8 +4,6 @@ Expected values are Aesara's own evaluation, op by op in Python, without rewrite
 environment that has Aesara.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

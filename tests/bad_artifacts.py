@@ -5,8 +5,6 @@
 Loads those of these names that are not refused, compiles and calls them, and prints what becomes of each, a line each.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -7,8 +7,6 @@ a few words what a call gives: the error's class, or the kind of the numbers. `m
 PyTensor has an answer, hlograph has the same one; where it raises, hlograph raises or says NaN.
 """
 
-from __future__ import annotations
-
 import argparse
 import warnings
 from collections.abc import Callable, Iterator, Sequence

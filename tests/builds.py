@@ -1,7 +1,5 @@
 """Functions made with the builder by hand, and modules of a text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ The smoke test runs first, then as many of all tests as the time allows. The exi
 needs is gone or changed, when one-kernel plans do not form, or when a test fails.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

@@ -3,8 +3,6 @@
 They are those of benchmarks/models.py, with data of a few elements, and a Gaussian process.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass

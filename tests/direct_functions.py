@@ -1,7 +1,5 @@
 """Processes that call functions directly while something happens to them; run by name: `direct_functions.py exit`."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -7,8 +7,6 @@ every call is compared with PJRT's (`direct_way.EVERY = 1`), from several thread
 counted by reason. A process that ends is named with the seed that it was at.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -6,8 +6,6 @@
 built from the unpacked source distribution, so that what is missing there is noticed.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What `tests/runtime/transforms/test_sharding.py` runs in a process with 8 CPU devices; prints a JSON object."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

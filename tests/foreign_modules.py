@@ -4,8 +4,6 @@ Each has a text, names for its sizes as `load(path, dims=...)` takes them, argum
 NumPy makes of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

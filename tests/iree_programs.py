@@ -4,8 +4,6 @@ In: the examples, which are run as modules. Out: for each program what `hlograph
 it should give by PyTensor's own evaluation. Arguments are those of `aot/worker.py`, of any size.
 """
 
-from __future__ import annotations
-
 import functools
 import runpy
 from collections.abc import Callable, Sequence

@@ -7,8 +7,6 @@ IREE's compiler is a tool of its own, whose Python package is not imported: its 
 runtime runs in this process.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import re

@@ -4,8 +4,6 @@ In: nothing. Out: numbers of kernels, read from the executable that JAX's public
 kernel is a module of its own in there, named after its HLO.
 """
 
-from __future__ import annotations
-
 import re
 from importlib.metadata import version
 

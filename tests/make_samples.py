@@ -8,8 +8,6 @@ for each release, before it.
 Expected results are NumPy's; those of draws are the reference interpreter's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Matrices for tests of linear algebra, and a loss that weighs each element of results differently."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor.tensor as pt
 

@@ -5,8 +5,6 @@ that the same graph serves as a test of a few elements and as a benchmark of man
 free, the graph ends in what does not depend on them.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable

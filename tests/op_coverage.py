@@ -9,8 +9,6 @@ runs are compared with PyTensor's own evaluation, but draws, which are compared 
 is an error and no mark.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import functools

@@ -9,8 +9,6 @@ error). Axes of one size have one name. A harness with random results, or one th
 does not run, says nothing. Exit status 1 if one is wrong or broken.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import sys

@@ -6,8 +6,6 @@ great integers and `True`. What they return within the live sizes is compared wi
 executable per set of sizes, and from the reference interpreter where it knows the ops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any

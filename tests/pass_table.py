@@ -5,8 +5,6 @@
 Writes it anew; `tests/codegen/passes/test_rewrite_api.py` compares.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hlograph.codegen.passes.registry import DEFAULT, PASSES, parse_spec

@@ -5,8 +5,6 @@ the releases of today. A name counts as private when it, or what it lies in, beg
 library's documentation.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 In: nothing. Out: what stands in the `with` block of each model, by what it is about; and points to evaluate them at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

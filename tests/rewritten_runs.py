@@ -1,7 +1,5 @@
 """What tests of rewrites share: a program before and after, evaluated in ways that know nothing of each other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

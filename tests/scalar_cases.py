@@ -4,8 +4,6 @@ Left out on purpose: subnormal numbers (XLA flushes them to 0, in operands and i
 (`sign(-0.0)`, `0.0 // 2` and the maximum of zeros differ from NumPy's in it).
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A tree is an int, a root's name, or (operator, tree, ...). It is evaluated in tw
 a dimension.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Mapping
 from random import Random

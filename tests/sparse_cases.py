@@ -3,8 +3,6 @@
 Matrices are made in the graph of values and columns, one in each row, so that arguments and results are dense.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The helper that lowering tests share: one graph, three evaluations, static and symbolic."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re

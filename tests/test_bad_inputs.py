@@ -1,7 +1,5 @@
 """Input that an op cannot take: nothing wrong is returned, and docs/bad_input.md has a row for each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

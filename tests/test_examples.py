@@ -1,7 +1,5 @@
 """The examples with loops find what they say that they find."""
 
-from __future__ import annotations
-
 import runpy
 from collections.abc import Callable
 from pathlib import Path

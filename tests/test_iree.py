@@ -3,8 +3,6 @@
 The models are those of benchmarks/models.py; PyTensor's own evaluation, or JAX's, says what they should give.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path

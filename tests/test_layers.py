@@ -3,8 +3,6 @@
 Late imports and those under `TYPE_CHECKING` count.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -11,8 +11,6 @@ each other; simplify.mlir has functions `@NAME.what` for its rewrites. Passes th
 by lit_tests/passes/mlir_pipelines.mlir.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Iterable

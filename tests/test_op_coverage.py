@@ -1,7 +1,5 @@
 """docs/ops.md is what `make ops` writes, and its marks hold; one graph for each op class as a file, and in a plugin."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """The list of private names against the source and against the releases that are installed; kernels that plans need."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

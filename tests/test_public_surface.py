@@ -1,7 +1,5 @@
 """What is public, and what there was once under another name."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

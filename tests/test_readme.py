@@ -1,7 +1,5 @@
 """The README's Python runs as written and does what it says; so does that of the pages that it was taken to."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import subprocess

@@ -3,8 +3,6 @@
 The samples are `make_samples.py`'s; those of jax come from `jax.export` of the release that their name says.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

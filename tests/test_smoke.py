@@ -3,8 +3,6 @@
 The graphs are made by PyTensor, or by Aesara where that is installed. What is expected is NumPy's, written out.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from importlib.util import find_spec
 

@@ -1,7 +1,5 @@
 """docs/stages.md: its blocks are what examples/stages.py prints, and its Python runs."""
 
-from __future__ import annotations
-
 import platform
 import re
 import runpy

@@ -1,7 +1,5 @@
 """A model in processes that have no JAX: the C example and the Python one, built and run, beside NumPy."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

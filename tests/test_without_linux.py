@@ -1,7 +1,5 @@
 """hlograph on a system without what Linux and macOS have: `fork`, users, process groups, some signals and modules."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

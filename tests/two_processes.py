@@ -1,7 +1,5 @@
 """One of two processes of `tests/runtime/transforms/test_sharding.py`: `two_processes.py PORT NUMBER`; prints JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 

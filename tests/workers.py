@@ -3,8 +3,6 @@
 A worker is a script that is called with `--worker NUMBER,NUMBER,...` and serves these items.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

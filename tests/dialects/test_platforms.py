@@ -1,7 +1,5 @@
 """The platforms that a program is for: chosen when it is emitted, and kept to wherever it goes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

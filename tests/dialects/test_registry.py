@@ -1,7 +1,5 @@
 """Op -> rule: by name for the libraries' own classes, by class for the user's; what has no rule is listed."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

@@ -4,8 +4,6 @@ A recipe's steps are of the kinds "loop" (at most one), "sequence", "state", "re
 numbers that choose among what is possible at its place, so that a recipe with less in it is a program too.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ XLA ends the process for some contents of a kernel: then the test worker is gone
 `make nightly` runs others and more of them.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections import Counter

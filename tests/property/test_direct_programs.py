@@ -1,7 +1,5 @@
 """Random programs through the direct call, in processes of their own; `make nightly` runs others and more of them."""
 
-from __future__ import annotations
-
 import os
 
 import direct_programs

@@ -9,8 +9,6 @@ between. Programs run exact, padded, in a batch, and call each op as often as Py
     HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=50 .venv/bin/pytest tests/property/test_host_programs.py
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

@@ -6,8 +6,6 @@ once it has changed, and sums may be in another order: there results agree withi
 Integers, choices and logic must be equal, and so must be where NaN and infinities come out.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable

@@ -5,8 +5,6 @@
     HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=1 .venv/bin/pytest tests/property/test_padding_programs.py -k agree
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What random programs found, as small as it can be."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ slices and constants that depend on the repetition, results that are collected i
 goes through what the first one saved backwards. In half of the programs one repetition differs from the others.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

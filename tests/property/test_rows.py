@@ -4,8 +4,6 @@
 `test_padding_programs.py`. Padding holds NaN (or other numbers that matter) on the way in.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 

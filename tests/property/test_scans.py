@@ -5,8 +5,6 @@
     HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=50 .venv/bin/pytest tests/property/test_scans.py
 """
 
-from __future__ import annotations
-
 import os
 import random
 import warnings

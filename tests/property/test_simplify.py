@@ -3,8 +3,6 @@
 `HLOGRAPH_PROGRAMS=400` for more of them, `HLOGRAPH_SEED=123` for others.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import random

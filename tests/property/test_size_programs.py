@@ -7,8 +7,6 @@ So do gradients and batches. What JAX cannot trace with symbolic sizes is refuse
     HLOGRAPH_SEED=123 HLOGRAPH_PROGRAMS=50 .venv/bin/pytest tests/property/test_size_programs.py
 """
 
-from __future__ import annotations
-
 import os
 import random
 import warnings

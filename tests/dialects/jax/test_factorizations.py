@@ -5,8 +5,6 @@ That the forms are right, for all matrices there are, is tested where PyTensor's
 phases is compared as what it makes up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Large arrays that JAX functions close over: they leave the module, and the function stays what it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Functions that JAX traces, without what they compute twice: the same numbers, the same effects, fewer equations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

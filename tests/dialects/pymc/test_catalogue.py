@@ -5,8 +5,6 @@ are compared at several parameters and points at once, which broadcast, and whos
 the density. Draws are compared by Kolmogorov and Smirnov's test of two samples, and must not depend on padding.
 """
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable, Sequence

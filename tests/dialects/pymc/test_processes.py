@@ -1,7 +1,5 @@
 """Gaussian processes of PyMC in the mode: densities, their derivatives, predictions, covariances, beside PyMC's own."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Callable

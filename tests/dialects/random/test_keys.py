@@ -1,7 +1,5 @@
 """One key for all random variables: which gets which part of it, and what is refused."""
 
-from __future__ import annotations
-
 import warnings
 
 import jax

@@ -1,7 +1,5 @@
 """Draws in the steps of a Scan with one key: made again with JAX alone, step by step."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytensor

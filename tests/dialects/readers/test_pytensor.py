@@ -1,7 +1,5 @@
 """The reader: every spelling of a graph, compiled functions, shared variables, names, PyTensor's rewrites."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor
 import pytensor.tensor as pt

@@ -1,7 +1,5 @@
 """Graphs with named dimensions: values against NumPy, names of sizes, what is refused."""
 
-from __future__ import annotations
-
 import warnings
 
 import jax

@@ -1,7 +1,5 @@
 """Gradients through `eigh` where eigenvalues are equal, against formulas that know no eigenvectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

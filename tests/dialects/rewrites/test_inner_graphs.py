@@ -1,7 +1,5 @@
 """Rewrites inside of ops that have inner graphs: the same stabilization as outside of them."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytensor

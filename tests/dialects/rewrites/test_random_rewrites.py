@@ -1,7 +1,5 @@
 """Random expressions keep their values, axes and dtypes when products and sums are rewritten, and when lowered."""
 
-from __future__ import annotations
-
 import os
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """What a Scan keeps for its gradient: how often the costly ops are done, from what, and that numbers are the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor
 import pytensor.tensor as pt

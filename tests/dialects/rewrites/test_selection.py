@@ -1,7 +1,5 @@
 """The selection of rewrites: true values at extreme arguments, gradients as given, graphs that stay as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 What is evaluated is the rewritten graph, by PyTensor in Python: rewriting alone is looked at, not the lowering.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 Expected values are PyTensor's own, from each op's Python.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """IfElse, checks, inner graphs, copies, Blockwise: what is evaluated, what is raised, what is refused."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Sizes that come from data: masks, nonzero, unique, repeat, computed slices and ranges; and searchsorted."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

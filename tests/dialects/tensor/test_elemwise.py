@@ -1,7 +1,5 @@
 """Elementwise ops on tensors: broadcasting, composites, common subexpressions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor.scalar as ps
 import pytensor.tensor as pt

@@ -4,8 +4,6 @@ Vectors of which the sign is free are compared by what is unique: the matrix tha
 orthonormal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -3,8 +3,6 @@
 Indices that come with a value each, and what is written to diagonals.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

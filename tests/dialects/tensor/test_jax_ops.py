@@ -1,7 +1,5 @@
 """Ops that are functions of JAX arrays: `pytensor.wrap_jax`, and users' ops with `lowers_with_jax`."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

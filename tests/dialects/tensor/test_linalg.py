@@ -3,8 +3,6 @@
 On two sizes where the graph leaves them open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

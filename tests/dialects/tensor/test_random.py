@@ -1,7 +1,5 @@
 """Random variables: each draw is `jax.random`'s, by hand, for the subkey that docs/random.md promises."""
 
-from __future__ import annotations
-
 import warnings
 
 import jax

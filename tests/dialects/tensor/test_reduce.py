@@ -1,7 +1,5 @@
 """Reductions: CAReduce with every monoid, Argmax, cumulative ops, Softmax; sorting."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@ itself where PyTensor's cannot hold an intermediate value. Tolerances are relati
 the error of a small one. The ops and their values are in tests/scalar_cases.py.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import mpmath

@@ -1,7 +1,5 @@
 """Scan: loops over sequences, states, traces, gradients, conditions; against PyTensor's own loop in Python."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 import pytensor

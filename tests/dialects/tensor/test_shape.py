@@ -1,7 +1,5 @@
 """Shapes: reshaping, allocating, joining, ranges, diagonals, and sizes that are used as data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytensor
 import pytensor.tensor as pt

@@ -1,7 +1,5 @@
 """Convolutions, windows, Fourier transforms."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

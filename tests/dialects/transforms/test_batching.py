@@ -1,7 +1,5 @@
 """Batches of graphs: `jax.vmap` of compiled functions against NumPy, element by element, without a loop."""
 
-from __future__ import annotations
-
 from inspect import signature
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Derivatives of graphs, op by op, against the same formula in JAX; and those that are refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Recipes made to programs, arguments for them, and smaller recipes that fail too."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence

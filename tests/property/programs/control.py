@@ -1,7 +1,5 @@
 """Steps with regions and functions: branches, loops, calls; and factorizations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Steps that work element by element."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Steps that sort, and that read and write at indices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

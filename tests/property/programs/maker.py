@@ -1,7 +1,5 @@
 """The program being made, and the kinds of its steps, which register themselves in the order of their definition."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

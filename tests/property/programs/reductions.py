@@ -1,7 +1,5 @@
 """Steps that take many elements to one: reductions, products, windows."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Steps that move elements: broadcasts, slices, pads, reshapes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hlograph import builder as hlo
