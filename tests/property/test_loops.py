@@ -10,6 +10,7 @@ import os
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -162,21 +163,22 @@ class Recipe:
         return jax.value_and_grad(loss, argnums=(0, 1, 2), has_aux=True)(*arguments)
 
 
+def random_recipe(results: dict[str, Any], steps: tuple[int, ...], seed: int) -> Recipe:
+    """A recipe with results of some kinds and so many steps."""
+    r = random.Random(seed)
+    ops = [*UNARY, *BINARY, *BINARY] if r.random() < 0.5 else ["tanh", "multiply", "mix", "dot"]  # which gradients read
+    body = tuple((r.choice(ops), r.randrange(40), r.randrange(40)) for _ in range(r.randint(1, 9)))
+    consumers = tuple(
+        (r.randrange(6), tuple(r.choices([*WORK], k=r.choice((0, 0, 1, 1, 2, 3)))), r.choice([*results]))
+        for _ in range(r.randint(1, 3))
+    )
+    flags = r.random() < 0.5, r.choice((1, 1, 2, 3)), r.random() < 0.3
+    return Recipe(r.choice(steps), r.randint(1, 3), body, consumers, *flags)
+
+
 def recipes(results: dict[str, Any], steps: tuple[int, ...]) -> st.SearchStrategy[Recipe]:
-    """Recipes with results of some kinds and so many steps; by numbers, as hypothesis's own choices are much alike."""
-
-    def recipe(seed: int) -> Recipe:
-        r = random.Random(seed)
-        ops = [*UNARY, *BINARY, *BINARY]
-        body = tuple((r.choice(ops), r.randrange(40), r.randrange(40)) for _ in range(r.randint(1, 9)))
-        consumers = tuple(
-            (r.randrange(6), tuple(r.choices([*WORK], k=r.choice((0, 0, 1, 1, 2, 3)))), r.choice([*results]))
-            for _ in range(r.randint(1, 3))
-        )
-        flags = r.random() < 0.5, r.choice((1, 1, 2, 3)), r.random() < 0.3
-        return Recipe(r.choice(steps), r.randint(1, 3), body, consumers, *flags)
-
-    return st.integers(0, 2**40).map(recipe)
+    """By numbers, as what hypothesis chooses by itself is much alike."""
+    return st.integers(0, 2**40).map(partial(random_recipe, results, steps))
 
 
 WITH_GRADIENT = recipes(SMOOTH, (0, 1, 2, 4, 6))

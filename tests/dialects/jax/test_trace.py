@@ -30,9 +30,6 @@ def positive_definite(n):
     return a @ a.T + n * np.eye(n, dtype=np.float32)
 
 
-# ---- the signature ---------------------------------------------------------------------------------------------------
-
-
 def test_a_program_has_the_functions_names_and_the_specs_dimensions() -> None:
     def loss(params, x):
         y = x @ params["w"] + params["layers"][0]
@@ -103,9 +100,6 @@ def test_jaxs_sizes_become_dimensions(function, expected) -> None:
         np.testing.assert_allclose(program.compile()(random(n), random(m)), want, rtol=1e-6)
 
 
-# ---- dims and specs --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("dims", "expected"),
     [
@@ -149,9 +143,6 @@ def test_variable_arguments_partial_and_bound_functions() -> None:
     np.testing.assert_allclose(program.compile()(random(4))[1], 3 * random(4) ** 2, rtol=1e-5)
 
 
-# ---- constraints -----------------------------------------------------------------------------------------------------
-
-
 def test_constraints_decide_what_jax_cannot() -> None:
     def function(x):
         return x[:3] if x.shape[0] >= 4 else x
@@ -179,8 +170,6 @@ def test_relations_of_sizes_can_be_demanded(function, constraint, good, bad, mes
     with pytest.raises(errors.ArgumentShapeError, match=message):
         run(*map(random, bad))
 
-
-# ---- what is refused -------------------------------------------------------------------------------------------------
 
 X, TREE = (VECTOR,), ({"a": random(2), "b": random(2, 3)},)
 INCONCLUSIVE = "'n' > '1' is inconclusive. A constraint such as"
@@ -228,9 +217,6 @@ def test_without_symbolic_sizes_the_functions_own_error_is_raised() -> None:
         hlograph.emit_stablehlo(lambda x: 1 // 0, SDS((3,), "float32"))
 
 
-# ---- jaxprs ----------------------------------------------------------------------------------------------------------
-
-
 def test_a_jaxpr_keeps_the_sizes_that_it_was_traced_for() -> None:
     jaxpr = jax.make_jaxpr(lambda x: x.mean() + jnp.arange(3.0))(random(5))
     assert isinstance(jaxpr, ClosedJaxpr)
@@ -257,9 +243,6 @@ def test_a_jaxpr_with_symbolic_sizes() -> None:
         hlograph.emit_stablehlo(jaxpr, constraints=["n >= 4"])
 
 
-# ---- types -----------------------------------------------------------------------------------------------------------
-
-
 def test_x64_is_the_callers() -> None:
     spec = SDS(("n",), "float64")
     assert hlograph.emit_stablehlo(lambda x: x.sum(), spec).signature.results[0].dtype == np.float32
@@ -270,8 +253,6 @@ def test_x64_is_the_callers() -> None:
     np.testing.assert_allclose(program.compile()(value), value.sum(), rtol=1e-14)
     assert not jax.config.jax_enable_x64
 
-
-# ---- values ----------------------------------------------------------------------------------------------------------
 
 CUMULATIVE = [
     lambda x: jnp.cumsum(x, 1),

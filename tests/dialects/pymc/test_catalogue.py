@@ -358,9 +358,6 @@ OTHERS = {
 }
 
 
-# ---- tests -----------------------------------------------------------------------------------------------------------
-
-
 def test_every_distribution_is_a_case():
     named = {name.partition(",")[0].partition(" ")[0] for name in (*SCALARS, *ARRAYS, *REFUSED)} | set(OTHERS)
     assert named == set(pm.distributions.__all__)
@@ -573,9 +570,6 @@ def test_parameters_that_mean_nothing_raise():
     for arguments, message in (((-1.0, np.ones(2)), "sigma > 0"), ((1.0, -np.ones(2)), "a > 0")):
         with pytest.raises(ParameterValueError, match=message):
             function(*arguments)
-
-
-# ---- splines of SciPy in PyMC's op: all degrees, and what it does outside of the points ------------------------------
 
 
 KNOTS = np.array([-1.0, 0.0, 0.5, 2.0, 2.5, 4.0, 4.1])

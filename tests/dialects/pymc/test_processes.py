@@ -198,9 +198,6 @@ def means(slope: Any) -> dict[str, Any]:
     }
 
 
-# ---- tests -----------------------------------------------------------------------------------------------------------
-
-
 def classes(module, base):
     return {name for name, x in vars(module).items() if inspect.isclass(x) and issubclass(x, base)}
 

@@ -173,9 +173,6 @@ def test_other_readers_of_a_generator_are_refused():
         hlograph.emit_stablehlo(([condition], normal(rng=rng)))
 
 
-# ---- the ops --------------------------------------------------------------------------------------------------------
-
-
 def test_shapes():
     key, size = pt.tensor("key", shape=(2,), dtype="uint32"), pt.lvector("size")
     matrix = pt.dmatrix("matrix")

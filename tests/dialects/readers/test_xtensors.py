@@ -71,9 +71,6 @@ def test_the_reference_interpreter_and_the_padded_policy():
     assert padded.stats.compiles == 1
 
 
-# ---- names ----------------------------------------------------------------------------------------------------------
-
-
 def signature(inputs, outputs, **options):
     return str(hlograph.emit_stablehlo((inputs, outputs), **options).signature).splitlines()[0]
 
@@ -143,9 +140,6 @@ def test_names_that_are_no_names_of_sizes():
     np.testing.assert_array_equal(hlograph.function([odd], odd + 1)(np.zeros((1, 2, 3))), np.ones((1, 2, 3)))
 
 
-# ---- transformations ------------------------------------------------------------------------------------------------
-
-
 def test_derivatives_and_batches():
     function = hlograph.function([X, Y], (px.math.exp(X) * Y).sum())
     with jax.enable_x64(True) if hasattr(jax, "enable_x64") else jax.experimental.enable_x64(True):
@@ -161,9 +155,6 @@ def test_the_librarys_own_gradient_of_plain_inputs():
     cost = px.math.sqr(px.as_xtensor(z, dims=("a", "b"))).sum().values
     function = hlograph.function([z], cost)
     np.testing.assert_allclose(jax.grad(function)(XS.astype("float32") * 1.0), 2 * XS, rtol=1e-6)
-
-
-# ---- roots ----------------------------------------------------------------------------------------------------------
 
 
 def test_shared_variables():
@@ -214,9 +205,6 @@ def test_random_variables():
     assert len(np.unique(np.asarray(found))) == 12
 
 
-# ---- the mode -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("rewrite", [False, True, "full"])
 def test_the_mode(rewrite):
     function = pytensor.function([X, Y], (X * Y).sum("month"), mode=hlograph.Mode(rewrite=rewrite))
@@ -234,9 +222,6 @@ def test_the_mode_takes_what_pytensor_takes():
     plain = pytensor.function([a, b], a.sum() + b.sum(), mode=Mode("py", "fast_compile"))
     ours = pytensor.function([a, b], a.sum() + b.sum(), mode="STABLEHLO")
     assert ours(*values) == plain(*values) == 12
-
-
-# ---- xarray, imports ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])

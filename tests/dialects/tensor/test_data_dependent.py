@@ -474,9 +474,6 @@ def test_what_cannot_leave_a_branch():
         hlograph.emit_stablehlo(([x, k, i], ifelse(i > 0, pt.repeat(x, k).sum(), x.sum())))
 
 
-# ---- searchsorted ---------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7])

@@ -19,9 +19,6 @@ def normal(*shape: int) -> np.ndarray:
     return RNG.normal(size=shape)
 
 
-# ---- broadcasting ----------------------------------------
-
-
 def test_broadcasting_follows_the_types() -> None:
     m, row, col, s = pt.matrix("m"), pt.row("row"), pt.col("col"), pt.scalar("s")
     one, partly = pt.tensor("one", shape=(1, 1), dtype="float64"), pt.tensor("partly", shape=(3, None), dtype="float64")
@@ -78,9 +75,6 @@ def test_sizes_that_can_never_agree_are_refused_before_the_run() -> None:
         hlograph.emit_stablehlo(([m, n], [m + n]), dims={"m": (2, 3), "n": (2, 4)})
 
 
-# ---- composites ----------------------------------------
-
-
 def test_composite_with_several_outputs_constants_and_an_input_as_output() -> None:
     a, b = ps.float64("a"), ps.float32("b")
     c = a * b
@@ -107,9 +101,6 @@ def test_an_unsupported_op_inside_a_composite_is_named() -> None:
     x = pt.vector("x")
     with pytest.raises(UnsupportedOpError, match="scalar op unheard"):
         hlograph.emit_stablehlo(([x], [Elemwise(Composite([a], [Unheard(ps.upgrade_to_float, "unheard")(a) + 1]))(x)]))
-
-
-# ---- common subexpressions ----------------------------------------
 
 
 def test_equal_expressions_are_computed_once() -> None:

@@ -283,9 +283,6 @@ def test_two_sizes_in_one_program() -> None:
             assert_same(found, expected, rtol=LOOSE)
 
 
-# ---- models ---------------------------------------------------------------------------------------------------------
-
-
 def test_rewritten_linear_algebra_has_rules() -> None:
     """PyTensor's own rewrites make solves and factorizations of inverses and determinants."""
     x = A @ A.T + pt.eye(A.shape[0])

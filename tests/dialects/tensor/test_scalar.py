@@ -183,9 +183,6 @@ def test_constant_exponents() -> None:
     assert "stablehlo.power" not in squares
 
 
-# ---- integers that are known as sizes ----------------------------------------
-
-
 @pytest.mark.filterwarnings("ignore")  # NumPy's, of division by 0
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint32", "uint64", "int8", "uint8"])
 def test_arithmetic_on_integer_scalar_inputs(dtype: str) -> None:

@@ -276,9 +276,6 @@ def test_specify_shape():
     refused(AssertionError, "SpecifyShape: axis 0 of size x_0", [x, y], computed, numbers(3), numbers(3))
 
 
-# ---- sizes as data --------------------------------------------------------------------------------------------------
-
-
 def test_sizes_read_from_shapes():
     shape = cube.shape
     outputs = [shape, shape[1], shape[-1], shape_i(cube, 2), shape[1:], shape[::-1], shape[:-1], shape[5:]]
@@ -303,9 +300,6 @@ def test_arithmetic_on_sizes():
     outputs = [*whole, *truth, *real, *cast, *chosen, *narrow, *map(pt.as_tensor, scalars)]
     values = [numbers(7), numbers(4), 3, 4, 6, 7]
     check_lowering([x, y, k, i, tiny, byte], outputs, *values, rtol=1e-6, interpret=False)
-
-
-# ---- one program, many sizes ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

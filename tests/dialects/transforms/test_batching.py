@@ -37,9 +37,6 @@ def _written(x: np.ndarray, place: Any, y: Any, *, add: bool = False) -> np.ndar
     return x
 
 
-# ---- batches of all kinds -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_batches_of_no_element_and_of_one(count: int) -> None:
     """The batch axis is no axis of size 1 that stretches, and -1 in a shape is not taken from it."""

@@ -145,9 +145,6 @@ def test_static_shapes_are_the_librarys_again_afterwards() -> None:
     assert basic.infer_static_shape is before
 
 
-# ---- equal nodes are one before a gradient is made -------------------------------------------------------------------
-
-
 def test_equal_nodes_and_constants_are_one():
     x = pt.dvector("x")
     result = (x / 2.5).sum() * pt.exp(x / 2.5).sum() + (x / 2.5).sum() + x[1:3].sum() * x[1:3].sum()
