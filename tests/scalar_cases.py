@@ -5,6 +5,7 @@ Left out on purpose: subnormal numbers (XLA flushes them to 0, in operands and i
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -177,12 +178,17 @@ def check(
     *,
     interpret: bool = True,
     expected: list[np.ndarray] | None = None,
+    grid: Sequence[Sequence[float]] = (),
+    atol: float = 0.0,
 ) -> None:
-    """One graph that applies the op to all combinations of values, for each tuple of dtypes."""
+    """One graph that applies the op to all combinations of values, for each tuple of dtypes; or to the rows of a grid.
+
+    `atol` is in units of the dtype's epsilon.
+    """
     inputs, outputs, arrays = [], [], []
     for number, types in enumerate(dtypes):
-        grid = list(itertools.product(*[values.get(d, VALUES[d]) for d in types]))
-        columns = [np.array([row[i] for row in grid], d) for i, d in enumerate(types)]
+        rows = grid or list(itertools.product(*[values.get(d, VALUES[d]) for d in types]))
+        columns = [np.array([row[i] for row in rows], d) for i, d in enumerate(types)]
         xs = [pt.tensor(f"x{number}_{i}", dtype=d, shape=(None,)) for i, d in enumerate(types)]
         inputs += xs
         arrays += columns
@@ -196,7 +202,8 @@ def check(
     for kind, results in runs.items():
         for types, actual, value in zip(dtypes, results, wanted, strict=True):
             rtol = {"complex64": 4e-6, **tolerance}.get(value.dtype.name)
-            assert_same(actual, value, rtol=rtol, atol=0, label=f"{op}{types}, {kind}")
+            least = max(atol * np.finfo(value.dtype).eps, np.finfo(value.dtype).tiny) if len(grid) else 0
+            assert_same(actual, value, rtol=rtol, atol=least, label=f"{op}{types}, {kind}")
 
 
 # ---- special functions ----

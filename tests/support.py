@@ -111,7 +111,8 @@ def check_lowering(
 
     All are interpreted; of the `?` modules one in three is compiled, of the static ones one in nine, since a compile
     takes longer than all the rest. Some `?` modules also run padded, with zeros or with NaN in the padding of their
-    arguments, and transformed by JAX: see `check_transformed`.
+    arguments, and transformed by JAX: see `check_transformed`. With sizes from data open sizes always run padded, and
+    static ones compiled.
 
     Args:
         inputs: graph inputs.
@@ -132,64 +133,28 @@ def check_lowering(
     arrays = [np.asarray(v, x.type.dtype) for v, x in zip(values, inputs, strict=True)]
     wanted = [np.asarray(x) for x in expected] if expected is not None else reference(inputs, outs, arrays)
     symbolic = hlograph.emit_stablehlo((list(inputs), outs), dims=dims)
-    programs = {"symbolic": symbolic}
+    programs, from_data = {"symbolic": (symbolic, 3)}, symbolic.signature.has_data_sizes
     if static:
         fixed = {x: array.shape for x, array in zip(inputs, arrays, strict=True)}
-        programs["static"] = hlograph.emit_stablehlo((list(inputs), outs), dims=fixed)
-        if not programs["static"].signature.roots:
-            dynamic = DYNAMIC.search(programs["static"].text)
+        programs["static"] = hlograph.emit_stablehlo((list(inputs), outs), dims=fixed), 1 if from_data else 9
+        if not programs["static"][0].signature.roots and not from_data:
+            dynamic = DYNAMIC.search(programs["static"][0].text)
             assert dynamic is None, f"a static module holds {dynamic[0]}"
-    for kind, program in programs.items():
-        if not interpret or in_turn(program, 3 if kind == "symbolic" else 9):
-            for index, (actual, value) in enumerate(zip(as_arrays(program.compile()(*arrays)), wanted, strict=True)):
-                assert_same(actual, value, rtol=rtol, label=f"{kind}, compiled, output {index}")
+    for kind, (program, turn) in programs.items():
+        if not interpret or in_turn(program, turn):
+            compare(program.compile()(*arrays), wanted, rtol, f"{kind}, compiled")
         if interpret:
-            for index, (actual, value) in enumerate(zip(program.interpret(*arrays), wanted, strict=True)):
-                assert_same(actual, value, rtol=rtol, label=f"{kind}, interpreted, output {index}")
+            compare(program.interpret(*arrays), wanted, rtol, f"{kind}, interpreted")
     check_padded(symbolic, arrays, wanted, padded=padded, rtol=rtol)
     if transformed and in_turn(symbolic, 48):
         check_transformed(symbolic, arrays, rtol=rtol)
     return symbolic
 
 
-def check_data_sizes(
-    inputs: Sequence[Any],
-    outputs: Any,
-    *values: Any,
-    dims: Mapping[str, Any] | None = None,
-    rtol: float | None = None,
-    expected: Sequence[Any] | None = None,
-) -> hlograph.Program:
-    """As `check_lowering`, for graphs with sizes from data: open sizes padded and interpreted, static ones compiled.
-
-    Returns:
-        The program with symbolic sizes.
-    """
-    outs = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
-    arrays = [np.asarray(v, x.type.dtype) for v, x in zip(values, inputs, strict=True)]
-    wanted = [np.asarray(x) for x in expected] if expected is not None else reference(inputs, outs, arrays)
-    symbolic = hlograph.emit_stablehlo((list(inputs), outs), dims=dims)
-    fixed = {x: array.shape for x, array in zip(inputs, arrays, strict=True)}
-    static = hlograph.emit_stablehlo((list(inputs), outs), dims=fixed)
-    runs = {
-        "symbolic": symbolic.compile(policy="padded"),
-        "interpreted": symbolic.interpret,
-        "static": static.compile(),
-    }
-    for kind, run in runs.items():
-        for index, (actual, value) in enumerate(zip(as_arrays(run(*arrays)), wanted, strict=True)):
-            assert_same(actual, value, rtol=rtol, label=f"{kind}, output {index}")
-    return symbolic
-
-
-def check_sizes(
-    program: hlograph.Program, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any], **sizes: int
-) -> None:
-    """One `?` program, called with values of these sizes, and specialized for them, which leaves nothing dynamic."""
-    for actual, wanted in zip(program.compile()(*values), reference(inputs, outputs, values), strict=True):
-        np.testing.assert_array_equal(actual, wanted)
-        assert actual.dtype == wanted.dtype
-    assert DYNAMIC.search(program.specialize(sizes).text) is None
+def compare(results: Any, wanted: Sequence[np.ndarray], rtol: float | None, label: str) -> None:
+    """`assert_same` of all results of a call."""
+    for index, (actual, value) in enumerate(zip(as_arrays(results), wanted, strict=True)):
+        assert_same(actual, value, rtol=rtol, label=f"{label}, output {index}")
 
 
 Case = tuple[Any, ...]  # a name, inputs, outputs, values, and what else `check_lowering` is told
@@ -225,7 +190,7 @@ def check_padded(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", PaddingRefusedWarning)
-            if in_turn(program, 16) or not padded:
+            if in_turn(program, 16) or not padded or program.signature.has_data_sizes:
                 variants["padded"] = program.compile(policy="padded")(*arrays)
             if in_turn(program, 16, 1):
                 with poisoned():
@@ -236,8 +201,7 @@ def check_padded(
         return
     assert padded, "the graph was said to be refused by the padding pass"
     for kind, ran in variants.items():
-        for index, (actual, value) in enumerate(zip(as_arrays(ran), wanted, strict=True)):
-            assert_same(actual, value, rtol=rtol, label=f"{kind}, output {index}")
+        compare(ran, wanted, rtol, kind)
 
 
 def check_transformed(program: hlograph.Program, arrays: Sequence[Any], *, rtol: float | None) -> None:

@@ -245,33 +245,19 @@ def test_function(name: str) -> None:
     if "grids" not in tested.values:
         check(tested.op, tested.dtypes, tested.values, tested.tolerance)
         return
-    columns = np.array(list(itertools.product(*tested.values["grids"]))).T
+    grid = list(itertools.product(*tested.values["grids"]))
     if name in LONG and not NIGHTLY:
-        columns = columns[:, ::3]  # 3 divides the length of no last grid, so that every value of it is there
-    inputs, outputs, arrays, expected = [], [], [], []
-    for types in tested.dtypes:
-        xs = [pt.tensor(f"{d}_{i}", dtype=d, shape=(None,)) for i, d in enumerate(types)]
-        inputs += xs
-        arrays += [column.astype(types[0]) for column in columns]
-        outputs.append(Elemwise(tested.op)(*xs))
-        spec = getattr(tested.op, "nfunc_spec", None)
-        function = np.vectorize(tested.op.impl) if spec is None else getattr(scipy.special, spec[0].split(".")[-1])
-        rounded = [column.astype(types[0]).astype("float64") for column in columns]
+        grid = grid[::3]  # 3 divides the length of no last grid, so that every value of it is there
+    spec, expected = getattr(tested.op, "nfunc_spec", None), []
+    function = np.vectorize(tested.op.impl) if spec is None else getattr(scipy.special, spec[0].split(".")[-1])
+    for dtype, *_ in tested.dtypes:
         with np.errstate(all="ignore"):
-            expected.append(np.asarray(function(*rounded)).astype(types[0]))
-    # Where SciPy's result is subnormal ours is 0.
-    expected = [np.where(np.abs(v) < np.finfo(v.dtype).tiny, 0, v).astype(v.dtype) for v in expected]
-    program = hlograph.emit_stablehlo((inputs, outputs))
-    runs = {"compiled": program.compile()(*arrays)}
-    if name not in (*LONG, *OF_SCIPY):
-        runs["interpreted"] = program.interpret(*arrays)
-    for kind, results in runs.items():
-        for actual, value in zip(results, expected, strict=True):
-            rtol = tested.tolerance[value.dtype.name]
-            # Near a zero of the function the error is that of its terms, which are about 1.
-            atol = 10 * np.finfo(value.dtype).eps if name in ("gammaln", "psi") else 0.0
-            atol = max(atol, float(np.finfo(value.dtype).tiny))
-            assert_same(actual, value, rtol=rtol, atol=atol, label=f"{name} in {value.dtype}, {kind}")
+            found = np.asarray(function(*np.array(grid).T.astype(dtype).astype("float64"))).astype(dtype)
+        # Where SciPy's result is subnormal ours is 0.
+        expected.append(np.where(np.abs(found) < np.finfo(dtype).tiny, 0, found).astype(dtype))
+    # Near a zero of the function the error is that of its terms, which are about 1.
+    options = {"atol": 10.0 if name in ("gammaln", "psi") else 0.0, "interpret": name not in (*LONG, *OF_SCIPY)}
+    check(tested.op, tested.dtypes, {}, tested.tolerance, expected=expected, grid=grid, **options)
 
 
 @pytest.mark.sampled(4)
