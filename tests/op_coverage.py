@@ -33,7 +33,7 @@ from pytensor.link.c.interface import CLinkerOp
 from pytensor.link.c.op import COp
 from pytensor.scalar.basic import ScalarOp
 from pytensor.tensor.random.op import RandomVariable
-from support import PaddingRefusedWarning, assert_same, reference
+from support import PaddingRefusedWarning, compare, reference
 
 import hlograph
 from hlograph.codegen.passes.registry import resolve
@@ -308,8 +308,7 @@ class Runs:
         return jax.tree.leaves(fn(*self.arrays))
 
     def _compare(self, found: Sequence[Any], wanted: Sequence[Any], label: str) -> None:
-        for number, (actual, expected) in enumerate(zip(found, wanted, strict=True)):
-            assert_same(actual, np.asarray(expected), rtol=self.case.rtol, label=f"{label}, output {number}")
+        compare(found, [np.asarray(x) for x in wanted], self.case.rtol, label)
 
 
 def _changed(x: Any) -> Any:

@@ -4,12 +4,9 @@ In: a `?` program, bounds, and for each set of sizes the arguments. Out: a `Repo
 not, with the reason; or an `AssertionError` that says which two evaluations differ, at which sizes and in which result.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from padded_runs import Padded
@@ -20,44 +17,24 @@ from hlograph.errors import PassError, UnsupportedGraphError
 
 Arrays = Sequence[np.ndarray]
 Same = Callable[[np.ndarray, np.ndarray, int], bool]
-
-
-@dataclass
-class Report:
-    """What was compared, by evaluation, and what was skipped, by reason."""
-
-    compared: Counter[str] = field(default_factory=Counter)
-    skipped: Counter[str] = field(default_factory=Counter)
-
-    def add(self, other: Report) -> None:
-        """Takes in another report."""
-        self.compared += other.compared
-        self.skipped += other.skipped
+Report = Counter[str]  # how often each evaluation was compared, and what was skipped, by reason
 
 
 def interpreted(program: Program, arrays: Arrays, report: Report, label: str) -> list[np.ndarray] | None:
     """Results of the reference interpreter for a static program; None where it cannot run it."""
     if re.search(r"stablehlo\.convolution.*[<x]0x", program.text):  # it ends the process (jaxlib 0.10)
-        report.skipped[f"{label}: it does not survive a convolution over nothing"] += 1
+        report[f"skipped: {label}: it does not survive a convolution over nothing"] += 1
         return None
     try:
         results = program.interpret(*arrays)
     except UnsupportedGraphError as error:
-        report.skipped[f"{label}: {error}"[:90]] += 1
+        report[f"skipped: {label}: {error}"[:100]] += 1
         return None
     return [np.asarray(x) for x in results]
 
 
 # StableHLO's shape refinement does not reach a fixpoint for each program.
 _LIMITS = ("leaves this op dynamic", "incompatible refinement keys", "Failed to converge")
-
-
-def _known_limit(error: PassError) -> str:
-    """Which limit of shape refinement it is; other errors are raised."""
-    for limit in _LIMITS:
-        if limit in str(error):
-            return f"shape refinement: {limit}"
-    raise error
 
 
 def check(
@@ -83,7 +60,7 @@ def check(
         AssertionError: two evaluations differ.
         PaddingError: the program cannot be padded.
     """
-    report = Report()
+    report: Report = Counter()
     padded = {
         f"padded with {what}": Padded(program, bounds, poison=what == "garbage", optimize="none", cpu="plain")
         for what in ("zeros", "garbage")
@@ -96,7 +73,10 @@ def check(
         try:
             static = program.specialize(sizes)
         except PassError as error:
-            report.skipped[f"exact: {_known_limit(error)}"] += 1
+            limit = next((limit for limit in _LIMITS if limit in str(error)), None)
+            if limit is None:
+                raise
+            report[f"skipped: exact: shape refinement: {limit}"] += 1
             continue
         if interpret and (results := interpreted(static, arrays, report, "interpreter")) is not None:
             found["interpreted"] = results
@@ -105,29 +85,15 @@ def check(
         for label, run in padded.items():
             found[label] = run(sizes, arrays)
         if interpret and number == 0 and divides_integers:
-            report.skipped["interpreter, padded: it does not survive integers divided by padding"] += 1
+            report["skipped: interpreter, padded: it does not survive integers divided by padding"] += 1
         elif interpret and number == 0:
             given = run.given(sizes, arrays)
             if (results := interpreted(run.program, given, report, "interpreter, padded")) is not None:
                 found["padded and interpreted"] = run.live(sizes, results)
-        compare(found, agree, sizes)
-        report.compared.update(found.keys())
+        (first, expected), *others = found.items()
+        for label, results in others:
+            for place, (a, b) in enumerate(zip(results, expected, strict=True)):
+                alike = (a.dtype, a.shape) == (b.dtype, b.shape) and agree(b, a, place)
+                assert alike, f"result {place} differs at {dict(sizes)}\n{label}: {a!r}\n{first}: {b!r}"
+        report.update(found.keys())
     return report
-
-
-def compare(found: Mapping[str, Arrays], same: Same, sizes: Mapping[str, int]) -> None:
-    """All evaluations against each other, result by result."""
-    labels = list(found)
-    for place, column in enumerate(zip(*found.values(), strict=True)):
-        groups: list[tuple[np.ndarray, list[str]]] = []
-        for label, array in zip(labels, column, strict=True):
-            for first, members in groups:
-                alike = first.dtype == array.dtype and first.shape == array.shape
-                if alike and same(first, array, place):
-                    members.append(label)
-                    break
-            else:
-                groups.append((array, [label]))
-        if len(groups) > 1:
-            lines = [f"{', '.join(members)}: {array.dtype}{array.shape}\n{array!r}" for array, members in groups]
-            raise AssertionError("\n".join([f"result {place} differs at {dict(sizes)}", *lines]))
