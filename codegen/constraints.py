@@ -158,7 +158,10 @@ class Constraints:
         """What is 0 exactly where the difference is, with all known equalities used, and coprime coefficients."""
         residue = substitute(difference, self._solved)
         for lead, zero in self._rows:
-            residue = _cancel(residue, lead, zero)
+            c, k = _coefficient(residue, lead), _coefficient(zero, lead)
+            if c:
+                factor = math.gcd(c, k)
+                residue = residue * (k // factor) - zero * (c // factor)
         return _primitive(residue)
 
     def _learn(self, zero: Dim, bare: list[str]) -> None:
@@ -232,13 +235,6 @@ def _least_of(dim: Dim) -> list[Dim]:
             rest = dim - collect({monomial: c})
             return [rest + argument * c for argument in monomial[0].args]
     return []
-
-
-def _cancel(dim: Dim, lead: Monomial, zero: Dim) -> Dim:
-    """A multiple of the dimension, plus a multiple of ``zero``, without the monomial ``lead``."""
-    c, k = _coefficient(dim, lead), _coefficient(zero, lead)
-    factor = math.gcd(c, k)
-    return dim * (k // factor) - zero * (c // factor) if c else dim
 
 
 def _primitive(dim: Dim) -> Dim:

@@ -104,19 +104,12 @@ def _declare_roots(builder: Builder, arguments: Sequence[Argument], handles: Seq
         named.append(argument)
     for root in signatures.find_roots(named):
         builder.add_root(SizeSource(root.name, handles[root.argument], root.axis, root.element))
-    undefined = {
-        (name, argument.name)
-        for argument in arguments
-        for dim in argument.dims
-        for name in dimension.roots(dim)
-        if name not in builder.roots
-    }
-    if undefined:
-        name, where = min(undefined)
-        raise GraphError(
-            f"size {name!r}, used in dims of {where!r}, is not the size of any axis by itself; give one axis "
-            f"exactly {name!r}"
-        )
+    for argument in arguments:
+        for name in sorted({name for dim in argument.dims for name in dimension.roots(dim)} - builder.roots.keys()):
+            raise GraphError(
+                f"size {name!r}, used in dims of {argument.name!r}, is not the size of any axis by itself; give one "
+                f"axis exactly {name!r}"
+            )
     return named
 
 

@@ -216,18 +216,13 @@ _TRUE = ("shared", "weak", "flags")
 _ONE_TEXT = ("format", "digest", "padding", "implements", "name", "key", "size", "parameter", "value", "dim", "bound")
 
 
-def check_words(module: ir.Module, filename: str) -> None:
-    """Refuses a module with an `hlograph.*` attribute that has no meaning where it stands, or is too long.
-
-    Raises:
-        ArtifactError: with the attribute, its place, and the nearest word.
-    """
-    entry = main_function(module, filename)
-    for place, where, source, operation in _places(module, entry):
+def wrong_words(module: ir.Module, filename: str) -> Iterator[str]:
+    """The `hlograph.*` attributes that have no meaning where they stand, with the nearest word, or are too long."""
+    for place, where, source, operation in _places(module, main_function(module, filename)):
         for name in names_of(source):
             problem = _about_word(place, name, source[name], operation) if _is_ours(name) else ""
             if problem:
-                raise ArtifactError(f"{filename}: attribute {name[:200]!r} {problem}, on {where}")
+                yield f"attribute {name[:200]!r} {problem}, on {where}"
 
 
 def _places(module: ir.Module, entry: ir.Operation) -> Iterator[tuple[Place, str, Any, ir.Operation]]:
@@ -286,18 +281,8 @@ def _about_word(place: Place, name: str, attribute: ir.Attribute, operation: ir.
 # ---- together -------------------------------------------------------------------------------------------------------
 
 
-def check_meaning(module: ir.Module, signature: Signature, filename: str) -> None:
-    """Refuses a signature that contradicts itself or its module.
-
-    Raises:
-        ArtifactError: with what is wrong.
-    """
-    problem = next(_contradictions(module, signature), "")
-    if problem:
-        raise ArtifactError(f"{filename}: {problem}")
-
-
-def _contradictions(module: ir.Module, signature: Signature) -> Iterator[str]:
+def contradictions(module: ir.Module, signature: Signature) -> Iterator[str]:
+    """In what a signature contradicts itself or its module."""
     items: list[Argument | Result] = [*signature.arguments, *signature.results]
     for item in items:
         if not 0 < len(item.name) <= LONGEST_NAME or not item.name.isprintable():

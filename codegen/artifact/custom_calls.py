@@ -27,7 +27,7 @@ import numpy as np
 
 from ..dims import Dim, evaluate, parse, roots, symbol
 from ..ir.bindings import ir
-from ..ir.values import attributes_of, call_target
+from ..ir.values import attributes_of, call_target, shape_of
 
 Arrays: TypeAlias = "Sequence[tuple[str, tuple[int | None, ...]]]"
 Config: TypeAlias = "Mapping[str, ir.Attribute] | str"
@@ -271,9 +271,7 @@ def _arrays(operation: ir.Operation, attributes: Mapping[str, ir.Attribute]) -> 
 
 def _array(type_: ir.Type) -> tuple[str, tuple[int | None, ...]]:
     _require(isinstance(type_, ir.RankedTensorType), f"{type_} is no tensor")
-    tensor = ir.RankedTensorType(type_)
-    sizes = (None if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis) for axis in range(tensor.rank))
-    return str(tensor.element_type), tuple(sizes)
+    return str(ir.RankedTensorType(type_).element_type), shape_of(type_)
 
 
 def _version(attributes: Mapping[str, ir.Attribute]) -> int:

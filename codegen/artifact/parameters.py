@@ -408,19 +408,16 @@ def bind(
         ArtifactNotFoundError: there is no such file.
         ArtifactError: it is another one, truncated or damaged, or the module's word for it is none.
     """
-    if not any(argument.parameter for argument in program.signature.arguments):
+    arguments = program.signature.arguments
+    first = next((i for i, argument in enumerate(arguments) if argument.parameter), None)
+    if first is None:
         if given is not None:
             raise ArtifactError(f"{path} has no parameters, and parameters={given} was given")
-    elif place is not None:
-        _fill(program, path, Tensors(path, *place))
+        return
+    if place is None:
+        found = Tensors(named_file(program, path)[0] if given is None else Path(given))
     else:
-        _fill(program, path, Tensors(named_file(program, path)[0] if given is None else Path(given)))
-
-
-def _fill(program: Program, path: Path, found: Tensors) -> None:
-    """Binds the parameters of a program that was read from a path to what was found in a file."""
-    arguments = program.signature.arguments
-    first = next(i for i, argument in enumerate(arguments) if argument.parameter)
+        found = Tensors(path, *place)
     if not all(argument.parameter for argument in arguments[first:]):
         raise ArtifactError(f"{path}: parameters must be the last arguments of @main")
     if found.digest != named_file(program, path)[1]:

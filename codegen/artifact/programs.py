@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import stat
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -302,7 +302,7 @@ def _program(module: ir.Module, filename: str, allow: Collection[str], *, truste
         for name in files.MARKS:  # they are the file's
             if name in module.operation.attributes:
                 del module.operation.attributes[name]
-        checks.check_words(module, filename)
+        _refuse(checks.wrong_words(module, filename), filename)
         pullback = _detached(
             module,
             filename,
@@ -312,7 +312,7 @@ def _program(module: ir.Module, filename: str, allow: Collection[str], *, truste
         check = partial(checks.check, filename=filename, allow=allowed, trusted=trusted)
         check(module)
         program = Program(module, filename=filename, pullback=pullback, check=check)
-        checks.check_meaning(module, program.signature, filename)
+        _refuse(checks.contradictions(module, program.signature), filename)
         if pullback is not None:
             _check_pullback(pullback, program, filename)
         return program
@@ -321,6 +321,11 @@ def _program(module: ir.Module, filename: str, allow: Collection[str], *, truste
     except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError) as error:
         what = "names or attributes that cannot be read, such as names that are not UTF-8"
         raise ArtifactError(f"{filename} has {what}: {cut(str(error))}") from None
+
+
+def _refuse(problems: Iterator[str], filename: str) -> None:
+    for problem in problems:
+        raise ArtifactError(f"{filename}: {problem}")
 
 
 def content(source: Path) -> bytes:

@@ -354,7 +354,11 @@ def plain(
         run_pipeline(module, _COMPOSITES, name="plain")
     run_all(module, _LAST)
     _refuse_others(module, program.name)
-    _drop_attributes(module)
+    for operation in walk(module):
+        if operation.name not in ("func.func", "builtin.module"):  # the signature stays
+            for name in names_of(operation.attributes):
+                if name.startswith(PREFIX):
+                    del operation.attributes[name]
     if static is not exact:
         module.operation.attributes[PADDING] = ir.StringAttr.get(padding, module.context)
     verify(module, "the plain module")
@@ -383,15 +387,6 @@ def _refuse_others(module: ir.Module, name: str) -> None:
             f"{name} cannot be plain StableHLO, which any PJRT plugin runs: it has {', '.join(found.values())}. Leave "
             "these out of the program, or run it with hlograph"
         )
-
-
-def _drop_attributes(module: ir.Module) -> None:
-    """Takes our notes off the ops; the signature stays on the function."""
-    for operation in walk(module):
-        if operation.name not in ("func.func", "builtin.module"):
-            for name in names_of(operation.attributes):
-                if name.startswith(PREFIX):
-                    del operation.attributes[name]
 
 
 # ---- what a call must be checked for, which the shapes of its arguments do not tell ---------------------------------

@@ -320,7 +320,7 @@ class Builder(Places):
         array = np.asarray(value, dtype)
         sizes: Sizes = None
         if array.dtype.kind in "iub" and array.ndim < 2 and array.size <= 16:
-            sizes = tuple(map(int, array.ravel().tolist()))
+            sizes = tuple(map(int, array if array.ndim else [array]))
         return Tensor(self, None, array.shape, array.dtype, sizes=sizes, literal=array)
 
     def size(self, dim: Dim, dtype: DType = INT64) -> Tensor:
