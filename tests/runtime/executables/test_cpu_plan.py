@@ -210,13 +210,19 @@ def test_large_programs_have_no_plan_and_long_ones_no_regions(monkeypatch, name,
     assert any(note in line for line in made[0].notes)
 
 
+@pytest.mark.parametrize("called", [False, True])
 @pytest.mark.parametrize("policy", ["exact", "padded"])
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
-def test_a_first_call_while_something_else_is_traced(outputs, policy):
+def test_calls_while_something_else_is_traced_leave_nothing_of_the_trace_behind(outputs, policy, called):
     fn = hlograph.function(*graph(), outputs=outputs, policy=policy)
-    found = jax.jit(lambda z: z + fn(X)[0])(0.0)
-    np.testing.assert_allclose(found, value(X)[0], rtol=1e-6)
-    agree(fn(X))
+    with jax.enable_x64(True):
+        given = X, jax.device_put(X), X[:5]  # of another size, which is new
+    if called:
+        agree(fn(X)), agree(fn(given[1]))
+    found = jax.jit(lambda z: z + sum(fn(x)[0] for x in given))(0.0)
+    np.testing.assert_allclose(found, sum(value(np.asarray(x))[0] for x in given), rtol=1e-6)
+    for x in given:
+        agree(fn(x), x)
 
 
 def test_a_pass_that_fails_leaves_a_plain_compile(monkeypatch):

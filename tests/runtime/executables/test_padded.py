@@ -185,17 +185,6 @@ def test_under_transformations_sizes_are_fixed_and_exact() -> None:
     np.testing.assert_allclose(f(a), np.cumsum(a))
 
 
-def test_a_call_while_something_else_is_traced_leaves_nothing_of_the_trace_behind() -> None:
-    x = pt.vector("x", dtype="float32")
-    f = hlograph.function([x], [x * 2, x.sum()], policy="padded")
-    given_, other = jnp.ones(5, jnp.float32), np.ones(4, np.float32)
-    f(given_)
-    traced = jax.jit(lambda v: v + f(given_)[1] + f(other)[1] + f(other)[0].sum())
-    assert traced(1.0) == 18.0
-    np.testing.assert_array_equal(f(given_)[0], np.full(5, 2.0))
-    np.testing.assert_array_equal(f(other)[0], np.full(4, 2.0))
-
-
 def test_arrays_of_another_device_stay_there() -> None:
     script = """
         import jax, numpy as np, hlograph, pytensor.tensor as pt
