@@ -32,16 +32,6 @@ func.func @main(
 }
 """
 
-FFT = """
-func.func @main(%x: tensor<?xcomplex<f32>> {hlograph.name = "x", hlograph.dims = ["n"]})
-    -> (tensor<?xcomplex<f32>> {hlograph.name = "y", hlograph.dims = ["n"]}) {
-  %0 = stablehlo.negate %x : tensor<?xcomplex<f32>>
-  %1 = stablehlo.fft %0, type = FFT, length = [128] : (tensor<?xcomplex<f32>>) -> tensor<?xcomplex<f32>>
-  %2 = stablehlo.add %1, %x : tensor<?xcomplex<f32>>
-  return %2 : tensor<?xcomplex<f32>>
-}
-"""
-
 
 def spec(*shape: Any) -> Any:
     """A float32 argument of a JAX function."""
@@ -109,17 +99,18 @@ def test_demands_and_checks() -> None:
 
 
 def test_a_refusal_says_why_and_what_follows() -> None:
-    found = explain(hlograph.Program.parse(FFT))
-    reason = "the transformed axis is padded"
-    assert part(found, "refused") == [("n:", "fft (line 5)", reason, "-> compiled exactly")]
+    found = explain(hlograph.emit_stablehlo(jnp.linalg.eigvals, spec("n", "n")))
+    call, reason = "custom_call lapack_sgeev_ffi (eig)", "there is no rule for calls of 'lapack_sgeev_ffi'"
+    assert part(found, "refused") == [("n:", call, reason, "-> compiled exactly")]
     assert part(found, "padding") == []
     assert part(found, "policy")[0][1].endswith("as padding is refused")
-    assert [row[3] for row in found.operations if row[1].startswith("fft")] == [f"refused: {reason}"]
+    assert [row[3] for row in found.operations if row[1] == call] == [f"refused: {reason}"]
 
 
 def test_all_refusals_are_listed_and_other_sizes_stay_padded() -> None:
     found = explain(hlograph.Program.parse(TWO_REFUSALS, allow=["*"]))
-    assert [(roots, op.split()[1]) for roots, op, *_ in part(found, "refused")] == [("n:", "first"), ("m:", "second")]
+    calls = [("n:", "custom_call first (line 7)"), ("m:", "custom_call second (line 8)")]
+    assert [row[:2] for row in part(found, "refused")] == calls
     assert [row[:2] for row in part(found, "padding")] == [("mask", "p")]
 
 

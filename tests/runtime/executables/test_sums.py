@@ -238,16 +238,10 @@ CASES = [pytest.param(name, dtype, id=f"{name}-{dtype}") for name, form in FORMS
 
 
 @pytest.mark.sampled(5)
+@pytest.mark.parametrize("size", [1100, 10, 10_007] if NIGHTLY else [1100])
 @pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_a_thousand(name, dtype):
-    check(FORMS[name], dtype, 1100, ROUTES if NIGHTLY else ("numpy", "padded"))
-
-
-@pytest.mark.skipif(not NIGHTLY, reason="a night's work")
-@pytest.mark.parametrize("size", [10, 10_007])
-@pytest.mark.parametrize(("name", "dtype"), CASES)
-def test_other_sizes(name, dtype, size):
-    check(FORMS[name], dtype, size, ROUTES)
+def test_values(name, dtype, size):
+    check(FORMS[name], dtype, size, ROUTES if NIGHTLY else ("numpy", "padded"))
 
 
 @pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.rewrite])

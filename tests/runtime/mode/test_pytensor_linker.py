@@ -544,18 +544,14 @@ def test_routes_are_taken_and_forgotten(add, monkeypatch):
         assert len(taken) == expected
     function(np.ones(3, np.float32))
     assert len(taken) == 2, "converted by PyTensor, then by the route"
-
-
-def test_no_more_executables_are_kept_than_the_cache_holds():
-    x, s = pt.dvector("x"), pytensor.shared(np.float64(0.0))
+    s = pytensor.shared(np.float64(0.0))
     mode = hlograph.Mode(policy="exact", cache_size=2)
     function = pytensor.function([x], x * s, updates={s: s + 1}, mode=mode)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for i, size in enumerate((1, 2, 3, 4, 1, 1, 4, 4)):
             np.testing.assert_array_equal(function(np.ones(size)), np.full(size, float(i)))
-    assert function.vm.function.stats.executables == 2
-    assert len(binding(function)._routes) <= 2
+    assert function.vm.function.stats.executables == len(binding(function)._routes) == 2
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
