@@ -102,20 +102,3 @@ module @hlograph.host {
     return %r#1 : tensor<?xf64>
   }
 }
-// -----
-
-// The op's own padding is a size: by patches.
-// CHECK-LABEL: module @stablehlo.dynamic_conv
-// CHECK-NOT: stablehlo.convolution
-// CHECK: stablehlo.dot_general
-module @stablehlo.dynamic_conv {
-  func.func @main(%x: tensor<1x?x1xf64> {hlograph.dims = ["1", "n", "1"]}, %k: tensor<3x1x1xf64>) -> tensor<1x?x1xf64> {
-    %none = stablehlo.constant dense<0> : tensor<1xi32>
-    %size = stablehlo.get_dimension_size %x, dim = 1 : (tensor<1x?x1xf64>) -> tensor<i32>
-    %n = stablehlo.reshape %size : (tensor<i32>) -> tensor<1xi32>
-    %pair = stablehlo.concatenate %n, %none, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
-    %padding = stablehlo.reshape %pair : (tensor<2xi32>) -> tensor<1x2xi32>
-    %0 = "stablehlo.dynamic_conv"(%x, %k, %padding) <{dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, batch_group_count = 1 : i64, feature_group_count = 1 : i64}> : (tensor<1x?x1xf64>, tensor<3x1x1xf64>, tensor<1x2xi32>) -> tensor<1x?x1xf64>
-    return %0 : tensor<1x?x1xf64>
-  }
-}

@@ -168,8 +168,8 @@ def pooled(x, s):
     return jax.vjp(lambda x: lax.reduce_window(x, -np.inf, lax.max, (1, 2), (1, 2), "VALID"), x)[1](s)[0]
 
 
-def convolved(x, k):
-    return lax.conv_general_dilated(x, k, (1,), [(1, 1)], dimension_numbers=("NWC", "WIO", "NWC"))
+def convolved(x, k, stride=1, padding=((1, 1),)):
+    return lax.conv_general_dilated(x, k, (stride,), padding, dimension_numbers=("NWC", "WIO", "NWC"))
 
 
 # Rows of a batch do not meet.
@@ -183,6 +183,11 @@ show_jax("stablehlo.convolution", convolved, (1, "n", 1), (3, 1, 1))
 # CHECK: c = gather(transpose<[0, 2, 1]>(x), clamp(0, divide(b, 1), 7)) {offset_dims = [0, 1], collapsed_slice_dims = [2], start_index_map = [2], index_vector_dim = 2, indices_are_sorted = false, slice_sizes = [1, 1, 1]} : tensor<1x1x3x8xf64>
 # CHECK-NEXT: return dot_general<[1, 3], [1, 0]>(select(broadcast_in_dim<[2, 3], 1x1x3x8xi1>(and(and(and(LT(b, a), GE(b, 0)), EQ(remainder(b, 1), 0)), broadcast_in_dim<[1], 3x8xi1>(LT(iota<0, 8xi32>(), convert<i32>(a))))), c, 0), k) : tensor<1x3x1xf64>
 show_jax("stablehlo.convolution", convolved, (1, "n", 1), ("n", 1, 1))
+# The op's own padding is a size: by patches.
+# CHECK: stablehlo.dynamic_conv: a = n : tensor<i64>
+# CHECK-NEXT: b = subtract(add(multiply(iota<0, 4x3xi64>(), 2), multiply(iota<1, 4x3xi64>(), 1)), add(divide(add(a, 1), 2), multiply(divide(a, 2), -1))) : tensor<4x3xi64>
+# CHECK: return dot_general<[1, 3], [1, 0]>(select(broadcast_in_dim<[2, 3], 1x1x4x3xi1>(and(and(LT(b, a), GE(b, 0)), EQ(remainder(b, 1), 0))), c, 0), k) : tensor<1x4x1xf64>
+show_jax("stablehlo.dynamic_conv", lambda x, k: convolved(x, k, 2, "SAME"), (1, "n", 1), (3, 1, 1))
 
 # A running sum: the window over all of the axis is as long as the bound. Its padding is 0 as it is.
 # CHECK: stablehlo.dynamic_reduce_window: return reduce_window(x, 0) {base_dilations = [1], padding = [7, 0], window_dilations = [1], window_dimensions = [8], window_strides = [1], add} : tensor<8xf64>
