@@ -256,6 +256,10 @@ def forward(a: Any) -> Any:
     return a
 
 
+def backward(a: Any) -> Any:
+    return np.int32(4) - a
+
+
 def halved(a: Any) -> Any:
     return lax.div(a, np.int32(2))
 
@@ -265,10 +269,17 @@ def halved(a: Any) -> Any:
     [
         ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, forward, True),
         ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -2, "stop": 7, "scale": 1}, forward, True),  # 0, 2
+        ({"first": 7, "step": 1, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, backward, True),
         ({"first": 3, "step": 2, "end": 12, "begin": 10, "down": -1, "stop": 5, "scale": 1}, halved, True),
         ({"first": 3, "step": 2, "end": 12, "begin": 9, "down": -3, "stop": 0, "scale": 1}, halved, False),
     ],
-    ids=["shifted counters", "every other row", "counter by 2", "counter by 2, rows that there are not"],
+    ids=[
+        "shifted counters",
+        "every other row",
+        "from the end",
+        "counter by 2",
+        "counter by 2, rows that there are not",
+    ],
 )
 def test_counters(numbers: dict[str, int], place: Callable[[Any], Any], understood: bool):
     """Other counters than JAX's."""
