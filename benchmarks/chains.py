@@ -2,14 +2,17 @@
 
 `chain_method="vectorized"` of NumPyro maps the potential of a model over chains; here the same is done with the
 program of the PyMC model, by `jax.vmap` of what `hlograph.load` gives. Both have the same parametrization, and their
-values are compared before anything is timed. Programs are kept in build/gpu/densities, so that a machine without
-PyMC measures what another one has written (`python benchmarks/chains.py FOLDER`).
+values are compared before anything is timed. Our programs check parameters, as PyMC's graphs say; on a GPU the check
+is a call of Python, so that NumPyro's function is timed with such a check as well. Programs are kept in
+build/gpu/densities, so that a machine without PyMC measures what another one has written (`python benchmarks/chains.py
+FOLDER`).
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +94,29 @@ def density(model: Callable[[], None], sites: dict[str, tuple[int, ...]]) -> Cal
     return of_vector
 
 
+def checked(function: Callable[[Any], Any], x: Any) -> Any:
+    """The results, with a check that values are finite."""
+    import jax
+
+    values, gradients = function(x)
+    jax.debug.callback(lambda good: None, jax.numpy.isfinite(values).all())
+    return values, gradients
+
+
+def finished(function: Callable[[Any], Any], x: Any) -> Any:
+    """The results, once they are there."""
+    import jax
+
+    return jax.block_until_ready(function(x))
+
+
 def run(quick: bool, progress: Callable[[str], None]) -> Report:
     """Each model for which there is a program."""
     import jax
 
     import hlograph
 
-    report = Report(TITLE, ("model", "hlograph", "NumPyro"))
+    report = Report(TITLE, ("model", "hlograph", "NumPyro", "NumPyro, checked"))
     if not FOLDER.is_dir():
         write(FOLDER)
     for name, potential in POTENTIALS.items():
@@ -106,11 +125,13 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         (size,) = program.signature.arguments[0].dims
         x = jax.device_put(0.1 * np.random.default_rng(1).normal(size=(CHAINS, size)))
         ours = jax.jit(jax.vmap(program.compile()))
-        peer = jax.jit(jax.vmap(jax.value_and_grad(potential())))
-        calls = {
-            "hlograph": lambda ours=ours, x=x: jax.block_until_ready(ours(x)),
-            "NumPyro": lambda peer=peer, x=x: jax.block_until_ready(peer(x)),
+        mapped = jax.vmap(jax.value_and_grad(potential()))
+        functions = {
+            "hlograph": ours,
+            "NumPyro": jax.jit(mapped),
+            "NumPyro, checked": jax.jit(partial(checked, mapped)),
         }
+        calls = {who: partial(finished, function, x) for who, function in functions.items()}
         check_equal({who: list(call()) for who, call in calls.items()}, 1e-9)
         report.add(name, compare(calls, "NumPyro", rounds=2 if quick else 15), "ms")
         report.targets.append(Target(f"{name}: time", report.data[-1]["hlograph"]["ratio"], 1.0))

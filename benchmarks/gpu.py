@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -166,6 +167,7 @@ def run_step(name: str, device: str, seconds: float) -> dict[str, Any]:
                 process.kill()
                 process.wait()
     lines = [line.rstrip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    lines = [line for line in lines if not re.fullmatch(r"\w+: \d+ of \d+", line)]  # of progress
     return {"state": state, "seconds": round(time.perf_counter() - began), "tail": lines[-12:]}
 
 
