@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ir import evaluate
 from ..ir.bindings import ir
-from ..ir.op_sheet import form_of
+from ..ir.kinds import form_of
 from ..ir.refused import needed, require
 from ..ir.values import constant, main_function, returned_by, sizes_of, walk
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from ..errors import ArtifactError, HandEditWarning, HlographError, OptionError
 from ..ir.bindings import ir
 from ..ir.modules import current_version, first_version, from_bytecode, serialize_portable, to_bytecode, with_attributes
-from ..ir.reading import readable
+from ..ir.tidy import readable
 from ..parameters import DEFAULT_LIMIT
 from ..program import Program, Pullback
 from ..renamed import renamed_options

@@ -25,8 +25,7 @@ import numpy as np
 
 from .bindings import DYNAMIC, current_context, ir, stablehlo
 from .evaluate import ELEMENTWISE
-from .kinds import STABLEHLO
-from .op_sheet import Sides, dot_shape, form_of
+from .kinds import STABLEHLO, Sides, dot_shape, form_of
 from .values import constant as constant_of
 from .values import (
     constant_attribute,

@@ -22,8 +22,7 @@ from .. import signature as signatures
 from ..errors import PassError
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline, stablehlo
-from ..ir.kinds import having, reduction
-from ..ir.op_sheet import Indexing, form_of
+from ..ir.kinds import Indexing, form_of, having, reduction
 from ..ir.ops import clone
 from ..ir.values import attributes_of, call_target, defining, dtype_of, integers, shape_of, static_shape, walk
 from .factor_loops import expand

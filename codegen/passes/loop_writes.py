@@ -13,7 +13,7 @@ from __future__ import annotations
 from ..analysis.loops import Loop
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline
-from ..ir.op_sheet import Indexing
+from ..ir.kinds import Indexing
 from ..ir.refused import Refused, needed, require
 from ..ir.values import loops_by_depth, returned_by, shape_of, static_shape, unspread
 from .report import Report

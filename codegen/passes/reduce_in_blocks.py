@@ -23,12 +23,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..ir import op_sheet, ops
+from ..ir import kinds, ops
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import inline_calls
-from ..ir.kinds import having
+from ..ir.kinds import Form, having
 from ..ir.modules import clone_module, replace_body
-from ..ir.op_sheet import Form
 from ..ir.ops import Rows
 from ..ir.refused import Refused, require
 from ..ir.tidy import erase_unused
@@ -102,7 +101,7 @@ def form_of(op: ir.Operation) -> Form | None:
         return None
     if any("shard" in name for name in names_of(op.attributes)):
         return None
-    form = op_sheet.form_of(op)
+    form = kinds.form_of(op)
     return None if form is None else form.kept()
 
 

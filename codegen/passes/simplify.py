@@ -21,8 +21,7 @@ import numpy as np
 from ..analysis.known import Even, even, known, zero_splat
 from ..ir import ops
 from ..ir.bindings import ir, stablehlo
-from ..ir.kinds import having, identity, reduction
-from ..ir.op_sheet import Indexing
+from ..ir.kinds import Indexing, having, identity, reduction
 from ..ir.ops import (
     broadcast_in_dim,
     clone,

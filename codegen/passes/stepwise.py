@@ -17,8 +17,7 @@ from typing import Any
 
 from ..ir import ops
 from ..ir.bindings import ir
-from ..ir.kinds import identity
-from ..ir.op_sheet import Form, form_of, shortened
+from ..ir.kinds import Form, form_of, identity, shortened
 from ..ir.ops import Rows, clone, separable
 from ..ir.values import ancestors, dtype_of, owner, reached, static_shape, users, walk
 from ..ir.while_ops import add_to_sum, end_sum, start_sum, wider

@@ -19,8 +19,7 @@ import numpy as np
 from ..dtypes import kind_of
 from ..ir import ops
 from ..ir.bindings import ir, stablehlo
-from ..ir.kinds import having, identity, monoid_of
-from ..ir.op_sheet import Indexing
+from ..ir.kinds import Indexing, having, identity, monoid_of
 from ..ir.ops import clone_block
 from ..ir.values import (
     constant,

@@ -37,8 +37,7 @@ from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.functions import inline_calls
 from ...codegen.ir.jax_compat import closed_over
 from ...codegen.ir.modules import deserialize_portable, verify
-from ...codegen.ir.reading import sizes_first
-from ...codegen.ir.tidy import drop_identities
+from ...codegen.ir.tidy import drop_identities, sizes_first
 from ...codegen.ir.values import attributes_of, call_target, main_function, op_counts, symbol_of, walk
 from ...codegen.passes import reduce_in_blocks, roll_loops
 from ...codegen.program import Program

@@ -19,7 +19,7 @@ import jax
 
 from ...codegen.errors import PassError
 from ...codegen.ir.modules import clone_bytes, to_bytecode
-from ...codegen.ir.reading import located_names, readable
+from ...codegen.ir.tidy import located_names, readable
 from ...codegen.passes import parse_spec
 from ...codegen.passes.registry import Optimize, resolve
 from ...codegen.passes.report import Note, Report

@@ -1,7 +1,7 @@
 """Batching rules of ops that compute elements one by one, move them, or combine them.
 
 Most ops need one rule: operands with the axis in front, and attributes as the table of axes has them then
-(`op_sheet.leading`). The others say what differs: of a size that is open, of a scalar operand that has the axis, of
+(`kinds.leading`). The others say what differs: of a size that is open, of a scalar operand that has the axis, of
 places of their own, which make a slice a gather and an update a scatter.
 """
 
@@ -15,8 +15,7 @@ import numpy as np
 from ...errors import PassError
 from .. import ops
 from ..bindings import DYNAMIC, current_context, ir, stablehlo
-from ..kinds import AXES, CHLO, SCALAR_OPERANDS, STABLEHLO, identity, monoid_of
-from ..op_sheet import Indexing, dot_shape, leading
+from ..kinds import AXES, CHLO, SCALAR_OPERANDS, STABLEHLO, Indexing, dot_shape, identity, leading, monoid_of
 from ..ops import Size
 from ..values import (
     attributes_of,

@@ -15,8 +15,7 @@ from ...builder.places import INT32, DType
 from ...dims import Dim, minimum
 from ...dtypes import kind_of, limits
 from ...ir.bindings import ir
-from ...ir.kinds import direction_of, identity, monoid_of
-from ...ir.op_sheet import form_of
+from ...ir.kinds import direction_of, form_of, identity, monoid_of
 from ...ir.values import attributes_of, dot_sides, integers
 from . import facts
 from .facts import Fact

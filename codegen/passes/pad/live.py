@@ -22,7 +22,7 @@ from ...constraints import Constraints
 from ...dims import Dim
 from ...ir.bindings import ir
 from ...ir.functions import inline
-from ...ir.op_sheet import form_of
+from ...ir.kinds import form_of
 from ...ir.values import attributes_of, location_text, owner, walk
 from ..report import Report
 from .facts import UNKNOWN, Fact, join

@@ -20,8 +20,7 @@ from ...builder.shape import i64_array
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.functions import fft_kind, of_fft
-from ...ir.kinds import identity, monoid_of
-from ...ir.op_sheet import Indexing, form_of
+from ...ir.kinds import Indexing, form_of, identity, monoid_of
 from ...ir.values import attributes_of, convolution_numbers, integers
 from . import facts
 from .facts import Fact

@@ -22,8 +22,7 @@ from ...analysis.loops import Loop, Stack
 from ...dims import Dim
 from ...ir import ops
 from ...ir.bindings import ir, stablehlo
-from ...ir.kinds import direction_of, having, monoid_of
-from ...ir.op_sheet import form_of
+from ...ir.kinds import direction_of, form_of, having, monoid_of
 from ...ir.refused import Refused, needed, require
 from ...ir.values import constant, dtype_of, integers, is_constant, owner, reached, shape_of, static_shape, unspread
 from ...ir.while_ops import add_to_sum, end_sum, start_sum, wider

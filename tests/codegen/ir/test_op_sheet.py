@@ -9,8 +9,7 @@ import pytest
 
 from hlograph import Program
 from hlograph.codegen.ir.functions import return_values
-from hlograph.codegen.ir.kinds import AXES
-from hlograph.codegen.ir.op_sheet import form_of, leading, reshape_axes, shortened
+from hlograph.codegen.ir.kinds import AXES, form_of, leading, reshape_axes, shortened
 from hlograph.codegen.ir.ops import tensor_type
 from hlograph.codegen.ir.values import main_function, sizes_of, walk
 from hlograph.passes import ir
