@@ -425,6 +425,25 @@ def walk(root: ir.Module | ir.Operation) -> list[ir.Operation]:
     return found
 
 
+def holds(root: ir.Module | ir.Operation, test: Callable[[ir.Operation], bool]) -> bool:
+    """Whether an operation, or one that it holds, passes a test; the walk ends there."""
+    found = False
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = test(operation)
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def has_operations(module: ir.Module, count: int) -> bool:
+    """Whether a module holds so many operations, itself included."""
+    numbers = itertools.count(1)
+    return holds(module, lambda _: next(numbers) >= count)
+
+
 def terminator(block: ir.Block) -> ir.Operation:
     """A block's last op, without a walk along the block."""
     last = ir.InsertionPoint.at_block_terminator(block).ref_operation

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence, Set
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import inline_calls
 from ..ir.modules import clone_module, refusals, replace_body, to_bytecode, verify
-from ..ir.values import op_counts, walk
+from ..ir.values import has_operations, walk
 from ..signature import forget_unused_counts
 from .registry import available, find, parse_spec, write_spec
 from .report import Report, Watch
@@ -59,7 +59,7 @@ def run_all(
     def has(wanted: Collection[str] | int) -> bool:
         nonlocal names
         if isinstance(wanted, int):
-            return op_counts(copy or module).total() >= wanted
+            return has_operations(copy or module, wanted)
         names = names or {op.name for op in walk(copy or module)}
         return not names.isdisjoint(wanted)
 

@@ -58,8 +58,7 @@ def run(
     if not any(Straight(each, elements).large for each in _blocks(module)):
         return
     copy = clone_module(module)
-    if any(op.name == "func.call" for op in walk(copy)):
-        inline_calls(copy)
+    inline_calls(copy)
     run_pipeline(copy, "cse,symbol-dce")
     while any(_next(Straight(each, elements, block, reassociate), report) for each in _blocks(copy)):
         erase_unused(copy)

@@ -38,7 +38,7 @@ from ...codegen.ir.functions import inline_calls
 from ...codegen.ir.jax_compat import closed_over
 from ...codegen.ir.modules import deserialize_portable, verify
 from ...codegen.ir.tidy import drop_identities, sizes_first
-from ...codegen.ir.values import attributes_of, call_target, main_function, op_counts, symbol_of, walk
+from ...codegen.ir.values import attributes_of, call_target, has_operations, main_function, symbol_of, walk
 from ...codegen.passes import reduce_in_blocks, roll_loops
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Signature
@@ -378,7 +378,7 @@ def _take_over(
         elif symbol_of(item) != "main":
             item.attributes["sym_visibility"] = ir.StringAttr.get("private", module.context)
     # In a long module a factor of 1 may be one step's of many that are to be a loop again.
-    if op_counts(module).total() < roll_loops.TRIGGERS:
+    if not has_operations(module, roll_loops.TRIGGERS):
         drop_identities(module)
     run_pipeline(module, "canonicalize,cse,symbol-dce", name="canonicalize")
     sizes_first(module)

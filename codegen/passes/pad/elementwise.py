@@ -78,10 +78,11 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
                 padder.sums[tensor.uid] = (vector.tensor.uid, sizes.tensor.sizes)
     source = operands[-1].dtype
     whole = facts.fold(name, direction, tuple([x.whole for x in operands]), source, dtype)
-    known: list[Fact | None] = [None] * first.ndim
-    for axis in first.padded:
-        of_axis = tuple([x.pad(axis) if x.dims else x.whole for x in operands])
-        known[axis] = facts.fold(name, direction, of_axis, source, dtype)
+    known: list[Fact | None] = [None] * len(first.dims)
+    for axis, dim in enumerate(first.dims):
+        if type(dim) is not int:
+            of_axis = tuple([x.pad(axis) if x.dims else x.whole for x in operands])
+            known[axis] = facts.fold(name, direction, of_axis, source, dtype)
     return [Live(tensor, first.dims, tuple(known), whole)]
 
 

@@ -28,7 +28,7 @@ from ...ir.functions import add_function
 from ...ir.modules import clone_module, replace_body, verify
 from ...ir.ops import captured, clone_block
 from ...ir.refused import require
-from ...ir.values import walk
+from ...ir.values import holds
 from ..pad_sums import SERIES, joined_pads
 from ..report import Report
 from ..rewriting import Rewrite, apply
@@ -47,7 +47,7 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
     # All is done on a copy, because equal ops are made one before it is known whether there is anything to roll up.
     copy = clone_module(module)
     run_pipeline(copy, "cse")
-    if any(op.name == "stablehlo.pad" for op in walk(copy)):
+    if holds(copy, lambda op: op.name == "stablehlo.pad"):
         apply(copy, [_SUMS], Report("roll_loops"), reassociate=reassociate)
     functions = [
         operation.operation

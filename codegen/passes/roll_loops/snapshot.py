@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir import kinds
 from ...ir.bindings import ir
-from ...ir.values import Array
+from ...ir.values import Array, walk
 
 # Elements of a constant that are printed; a longer one equals only itself.
 _ELEMENTS = 64
@@ -95,7 +95,9 @@ def take_snapshot(function: ir.Operation, pure_calls: bool = True) -> Snapshot:
             print_generic_op_form=True, assume_verified=True, use_local_scope=True, large_elements_limit=_ELEMENTS
         )
     )
-    ops = [op.operation for op in block.operations]
+    # A walk is twice as fast as a block's iterator, where nothing but the function has a region.
+    flat = text.count("({\n") == 1
+    ops = walk(function)[1:] if flat else [op.operation for op in block.operations]
     return _Reader(text, ops, list(block.arguments), pure_calls).read()
 
 
