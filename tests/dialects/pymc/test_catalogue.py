@@ -8,7 +8,7 @@ the density. Draws are compared by Kolmogorov and Smirnov's test of two samples,
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,8 @@ class Scalar:
     """A distribution of one number.
 
     Attributes:
-        make: the distribution of its parameters and of the options of `dist`.
+        make: the distribution of its parameters and of the options of `dist`; or only the names of its parameters, in
+            their order here.
         parameters: sets of them.
         points: values of the variable.
         rtol: what the density may be off, where a formula loses digits on both sides.
@@ -53,7 +54,7 @@ class Scalar:
         many: whether its distribution function takes more than one number.
     """
 
-    make: Callable[..., Any]
+    make: Any
     parameters: Sequence[tuple[float, ...]]
     points: Sequence[float] = REAL
     rtol: float = 1e-9
@@ -92,76 +93,68 @@ POINTS = np.linspace(-1.0, 3.0, 9)
 HEIGHTS = np.array([0.1, 0.5, 1.0, 0.3, 0.0, 0.2, 0.9, 0.9, 0.1])
 
 SCALARS: dict[str, Scalar] = {
-    "AsymmetricLaplace": Scalar(_dist("AsymmetricLaplace", "kappa", "mu", "b"), [(1.0, 0.0, 1.0), (3.0, -2.0, 0.5)]),
-    "Beta": Scalar(_dist("Beta", "alpha", "beta"), [(2.0, 3.0), (0.5, 0.5), (1.0, 1.0), (200.0, 30.0)], UNIT),
-    "Cauchy": Scalar(_dist("Cauchy", "alpha", "beta"), [(0.0, 1.0), (3.0, 20.0)]),
-    "ChiSquared": Scalar(_dist("ChiSquared", "nu"), [(1.0,), (2.0,), (30.0,)], POSITIVE),
-    "ExGaussian": Scalar(_dist("ExGaussian", "mu", "sigma", "nu"), [(0.0, 1.0, 1.0), (-2.0, 0.5, 5.0)]),
-    "Exponential": Scalar(_dist("Exponential", "lam"), [(1.0,), (20.0,)], POSITIVE),
-    "Flat": Scalar(lambda **options: pm.Flat.dist(**options), [()], drawn=False),
-    "Gamma": Scalar(_dist("Gamma", "alpha", "beta"), [(2.0, 1.0), (0.3, 5.0), (100.0, 10.0)], POSITIVE),
-    "Gumbel": Scalar(_dist("Gumbel", "mu", "beta"), [(0.0, 1.0), (4.0, 0.5)], REAL[3:]),
-    "HalfCauchy": Scalar(_dist("HalfCauchy", "beta"), [(1.0,), (20.0,)], POSITIVE),
-    "HalfFlat": Scalar(lambda **options: pm.HalfFlat.dist(**options), [()], POSITIVE, drawn=False),
-    "HalfNormal": Scalar(_dist("HalfNormal", "sigma"), [(1.0,), (20.0,)], POSITIVE),
-    "HalfStudentT": Scalar(_dist("HalfStudentT", "nu", "sigma"), [(3.0, 1.0), (0.7, 5.0)], POSITIVE),
+    "AsymmetricLaplace": Scalar("kappa mu b", [(1.0, 0.0, 1.0), (3.0, -2.0, 0.5)]),
+    "Beta": Scalar("alpha beta", [(2.0, 3.0), (0.5, 0.5), (1.0, 1.0), (200.0, 30.0)], UNIT),
+    "Cauchy": Scalar("alpha beta", [(0.0, 1.0), (3.0, 20.0)]),
+    "ChiSquared": Scalar("nu", [(1.0,), (2.0,), (30.0,)], POSITIVE),
+    "ExGaussian": Scalar("mu sigma nu", [(0.0, 1.0, 1.0), (-2.0, 0.5, 5.0)]),
+    "Exponential": Scalar("lam", [(1.0,), (20.0,)], POSITIVE),
+    "Flat": Scalar("", [()], drawn=False),
+    "Gamma": Scalar("alpha beta", [(2.0, 1.0), (0.3, 5.0), (100.0, 10.0)], POSITIVE),
+    "Gumbel": Scalar("mu beta", [(0.0, 1.0), (4.0, 0.5)], REAL[3:]),
+    "HalfCauchy": Scalar("beta", [(1.0,), (20.0,)], POSITIVE),
+    "HalfFlat": Scalar("", [()], POSITIVE, drawn=False),
+    "HalfNormal": Scalar("sigma", [(1.0,), (20.0,)], POSITIVE),
+    "HalfStudentT": Scalar("nu sigma", [(3.0, 1.0), (0.7, 5.0)], POSITIVE),
     "Interpolated": Scalar(
         lambda **options: pm.Interpolated.dist(POINTS, HEIGHTS, **options), [()], (-2.0, -1.0, -0.3, 0.5, 1.7, 3.0, 3.1)
     ),
-    "InverseGamma": Scalar(_dist("InverseGamma", "alpha", "beta"), [(3.0, 1.0), (0.5, 4.0)], POSITIVE),
-    "Kumaraswamy": Scalar(_dist("Kumaraswamy", "a", "b"), [(2.0, 3.0), (0.5, 0.7)], UNIT),
-    "Laplace": Scalar(_dist("Laplace", "mu", "b"), [(0.0, 1.0), (3.0, 0.2)]),
-    "LogNormal": Scalar(_dist("LogNormal", "mu", "sigma"), [(0.0, 1.0), (2.0, 0.3)], POSITIVE),
-    "Logistic": Scalar(_dist("Logistic", "mu", "s"), [(0.0, 1.0), (3.0, 0.2)]),
-    "LogitNormal": Scalar(_dist("LogitNormal", "mu", "sigma"), [(0.0, 1.0), (2.0, 0.3)], UNIT),
-    "Moyal": Scalar(_dist("Moyal", "mu", "sigma"), [(0.0, 1.0), (3.0, 0.5)], REAL[2:]),
-    "Normal": Scalar(NORMAL, [(0.0, 1.0), (3.0, 0.01)]),
-    "Normal of a precision": Scalar(_dist("Normal", "mu", "tau"), [(0.0, 1.0), (3.0, 20.0)]),
-    "Pareto": Scalar(_dist("Pareto", "alpha", "m"), [(2.0, 1.0), (0.5, 0.1)], POSITIVE),
-    "Rice": Scalar(_dist("Rice", "nu", "sigma"), [(1.0, 1.0), (4.0, 0.5), (0.0, 2.0)], POSITIVE[:-1]),
-    "SkewNormal": Scalar(_dist("SkewNormal", "mu", "sigma", "alpha"), [(0.0, 1.0, 2.0), (1.0, 3.0, -5.0)]),
-    "SkewStudentT": Scalar(
-        _dist("SkewStudentT", "mu", "sigma", "a", "b"), [(0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 9.0, 1.5)]
-    ),
-    "StudentT": Scalar(_dist("StudentT", "nu", "mu", "sigma"), [(3.0, 0.0, 1.0), (0.7, 1.0, 5.0), (1e3, 0.0, 1.0)]),
+    "InverseGamma": Scalar("alpha beta", [(3.0, 1.0), (0.5, 4.0)], POSITIVE),
+    "Kumaraswamy": Scalar("a b", [(2.0, 3.0), (0.5, 0.7)], UNIT),
+    "Laplace": Scalar("mu b", [(0.0, 1.0), (3.0, 0.2)]),
+    "LogNormal": Scalar("mu sigma", [(0.0, 1.0), (2.0, 0.3)], POSITIVE),
+    "Logistic": Scalar("mu s", [(0.0, 1.0), (3.0, 0.2)]),
+    "LogitNormal": Scalar("mu sigma", [(0.0, 1.0), (2.0, 0.3)], UNIT),
+    "Moyal": Scalar("mu sigma", [(0.0, 1.0), (3.0, 0.5)], REAL[2:]),
+    "Normal": Scalar("mu sigma", [(0.0, 1.0), (3.0, 0.01)]),
+    "Normal of a precision": Scalar("mu tau", [(0.0, 1.0), (3.0, 20.0)]),
+    "Pareto": Scalar("alpha m", [(2.0, 1.0), (0.5, 0.1)], POSITIVE),
+    "Rice": Scalar("nu sigma", [(1.0, 1.0), (4.0, 0.5), (0.0, 2.0)], POSITIVE[:-1]),
+    "SkewNormal": Scalar("mu sigma alpha", [(0.0, 1.0, 2.0), (1.0, 3.0, -5.0)]),
+    "SkewStudentT": Scalar("mu sigma a b", [(0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 9.0, 1.5)]),
+    "StudentT": Scalar("nu mu sigma", [(3.0, 0.0, 1.0), (0.7, 1.0, 5.0), (1e3, 0.0, 1.0)]),
     "Triangular": Scalar(
-        _dist("Triangular", "lower", "c", "upper"),
+        "lower c upper",
         [(0.0, 1.0, 4.0), (0.0, 0.0, 1.0), (-30.0, 1.0, 1.0)],
         (-31.0, -30.0, -1.0, 0.0, 0.3, 1.0, 2.0, 4.0, 4.1),
     ),
     "TruncatedNormal": Scalar(
-        _dist("TruncatedNormal", "mu", "sigma", "lower", "upper"),
+        "mu sigma lower upper",
         [(0.0, 1.0, -1.0, 2.0), (1.0, 2.0, -np.inf, 0.5), (0.0, 1.0, 8.0, np.inf), (30.0, 1.0, -1.0, 2.0)],
         (-2.0, -1.0, -0.2, 0.3, 0.5, 2.0, 8.0, 8.3, 12.0),
         rtol=1e-7,
     ),
-    "Uniform": Scalar(_dist("Uniform", "lower", "upper"), [(0.0, 1.0), (-2.0, 30.0)]),
-    "VonMises": Scalar(
-        _dist("VonMises", "mu", "kappa"), [(0.0, 1.0), (1.0, 30.0)], (-4.0, -np.pi, -1.0, 0.0, 2.0, 3.2)
-    ),
-    "Wald": Scalar(_dist("Wald", "mu", "lam", "alpha"), [(1.0, 2.0, 0.0), (3.0, 0.5, 0.1)], POSITIVE),
-    "Weibull": Scalar(_dist("Weibull", "alpha", "beta"), [(2.0, 1.0), (0.5, 3.0)], POSITIVE),
+    "Uniform": Scalar("lower upper", [(0.0, 1.0), (-2.0, 30.0)]),
+    "VonMises": Scalar("mu kappa", [(0.0, 1.0), (1.0, 30.0)], (-4.0, -np.pi, -1.0, 0.0, 2.0, 3.2)),
+    "Wald": Scalar("mu lam alpha", [(1.0, 2.0, 0.0), (3.0, 0.5, 0.1)], POSITIVE),
+    "Weibull": Scalar("alpha beta", [(2.0, 1.0), (0.5, 3.0)], POSITIVE),
     # Of one whole number.
-    "Bernoulli": Scalar(_dist("Bernoulli", "p"), [(0.3,), (0.0,), (1.0,)], (-1, 0, 1, 2)),
-    "Bernoulli of log odds": Scalar(_dist("Bernoulli", "logit_p"), [(0.3,), (-20.0,)], (-1, 0, 1, 2)),
-    "BetaBinomial": Scalar(
-        _dist("BetaBinomial", "alpha", "beta", "n"), [(2.0, 3.0, 9), (0.5, 0.7, 30)], COUNTS, many=False
-    ),
-    "Binomial": Scalar(_dist("Binomial", "n", "p"), [(9, 0.3), (30, 0.9), (5, 0.0), (5, 1.0)], COUNTS),
+    "Bernoulli": Scalar("p", [(0.3,), (0.0,), (1.0,)], (-1, 0, 1, 2)),
+    "Bernoulli of log odds": Scalar("logit_p", [(0.3,), (-20.0,)], (-1, 0, 1, 2)),
+    "BetaBinomial": Scalar("alpha beta n", [(2.0, 3.0, 9), (0.5, 0.7, 30)], COUNTS, many=False),
+    "Binomial": Scalar("n p", [(9, 0.3), (30, 0.9), (5, 0.0), (5, 1.0)], COUNTS),
     "Categorical": Scalar(
         lambda p, **options: pm.Categorical.dist(pt.stack([p, 0.7 - p, 0.3 + 0 * p], axis=-1), **options),
         [(0.2,), (0.0,), (0.7,)],
         (-1, 0, 1, 2, 3),
     ),
-    "DiracDelta": Scalar(lambda c, **options: pm.DiracDelta.dist(c, **options), [(2.0,), (0.0,)], (0.0, 1.0, 2.0)),
-    "DiscreteUniform": Scalar(
-        _dist("DiscreteUniform", "lower", "upper"), [(0, 5), (-3, -1), (2, 2)], (-4, -3, -1, 0, 2, 5, 6)
-    ),
-    "DiscreteWeibull": Scalar(_dist("DiscreteWeibull", "q", "beta"), [(0.5, 1.0), (0.9, 0.5)], COUNTS),
-    "Geometric": Scalar(_dist("Geometric", "p"), [(0.3,), (0.01,), (0.999,)], COUNTS),
-    "HyperGeometric": Scalar(_dist("HyperGeometric", "N", "k", "n"), [(20, 7, 12), (50, 30, 10)], COUNTS, many=False),
-    "NegativeBinomial": Scalar(_dist("NegativeBinomial", "mu", "alpha"), [(3.0, 2.0), (30.0, 0.5)], COUNTS),
-    "NegativeBinomial of chances": Scalar(_dist("NegativeBinomial", "n", "p"), [(3.0, 0.2), (0.5, 0.7)], COUNTS),
+    "DiracDelta": Scalar("c", [(2.0,), (0.0,)], (0.0, 1.0, 2.0)),
+    "DiscreteUniform": Scalar("lower upper", [(0, 5), (-3, -1), (2, 2)], (-4, -3, -1, 0, 2, 5, 6)),
+    "DiscreteWeibull": Scalar("q beta", [(0.5, 1.0), (0.9, 0.5)], COUNTS),
+    "Geometric": Scalar("p", [(0.3,), (0.01,), (0.999,)], COUNTS),
+    "HyperGeometric": Scalar("N k n", [(20, 7, 12), (50, 30, 10)], COUNTS, many=False),
+    "NegativeBinomial": Scalar("mu alpha", [(3.0, 2.0), (30.0, 0.5)], COUNTS),
+    "NegativeBinomial of chances": Scalar("n p", [(3.0, 0.2), (0.5, 0.7)], COUNTS),
     "OrderedLogistic": Scalar(
         lambda *values, **options: pm.OrderedLogistic.dist(**_cut(*values), **options),
         [(0.0, -1.0, 2.0), (3.0, 0.0, 0.1)],
@@ -172,22 +165,14 @@ SCALARS: dict[str, Scalar] = {
         [(0.0, -1.0, 2.0), (3.0, 0.0, 0.1)],
         (-1, 0, 1, 2, 3),
     ),
-    "Poisson": Scalar(_dist("Poisson", "mu"), [(2.0,), (0.0,), (60.0,)], COUNTS),
-    "ZeroInflatedBinomial": Scalar(
-        _dist("ZeroInflatedBinomial", "psi", "n", "p"), [(0.3, 9, 0.4), (0.9, 30, 0.9)], COUNTS
-    ),
-    "ZeroInflatedNegativeBinomial": Scalar(
-        _dist("ZeroInflatedNegativeBinomial", "psi", "mu", "alpha"), [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS
-    ),
-    "ZeroInflatedPoisson": Scalar(_dist("ZeroInflatedPoisson", "psi", "mu"), [(0.3, 3.0), (0.9, 30.0)], COUNTS),
-    "HurdleGamma": Scalar(_dist("HurdleGamma", "psi", "alpha", "beta"), [(0.3, 2.0, 1.0), (0.9, 0.5, 3.0)], POSITIVE),
-    "HurdleLogNormal": Scalar(
-        _dist("HurdleLogNormal", "psi", "mu", "sigma"), [(0.3, 0.0, 1.0), (0.9, 1.0, 0.2)], POSITIVE
-    ),
-    "HurdleNegativeBinomial": Scalar(
-        _dist("HurdleNegativeBinomial", "psi", "mu", "alpha"), [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS
-    ),
-    "HurdlePoisson": Scalar(_dist("HurdlePoisson", "psi", "mu"), [(0.3, 3.0), (0.9, 30.0)], COUNTS),
+    "Poisson": Scalar("mu", [(2.0,), (0.0,), (60.0,)], COUNTS),
+    "ZeroInflatedBinomial": Scalar("psi n p", [(0.3, 9, 0.4), (0.9, 30, 0.9)], COUNTS),
+    "ZeroInflatedNegativeBinomial": Scalar("psi mu alpha", [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS),
+    "ZeroInflatedPoisson": Scalar("psi mu", [(0.3, 3.0), (0.9, 30.0)], COUNTS),
+    "HurdleGamma": Scalar("psi alpha beta", [(0.3, 2.0, 1.0), (0.9, 0.5, 3.0)], POSITIVE),
+    "HurdleLogNormal": Scalar("psi mu sigma", [(0.3, 0.0, 1.0), (0.9, 1.0, 0.2)], POSITIVE),
+    "HurdleNegativeBinomial": Scalar("psi mu alpha", [(0.3, 3.0, 2.0), (0.9, 20.0, 0.5)], COUNTS),
+    "HurdlePoisson": Scalar("psi mu", [(0.3, 3.0), (0.9, 30.0)], COUNTS),
     # Made of others.
     "Censored": Scalar(_censored(NORMAL, lower=-1.0, upper=1.5), [(0.0, 1.0), (3.0, 0.5)], (-2.0, -1.0, 0.3, 1.5, 2.0)),
     "Censored, discrete": Scalar(_censored(_dist("Poisson", "mu"), upper=6), [(3.0,), (20.0,)], COUNTS),
@@ -229,6 +214,10 @@ SCALARS: dict[str, Scalar] = {
     "Truncated, discrete, by inversion": Scalar(
         _truncated(_dist("Geometric", "p"), lower=2), [(0.3,), (0.05,)], COUNTS
     ),
+}
+SCALARS = {
+    name: replace(case, make=_dist(name.split()[0], *case.make.split())) if isinstance(case.make, str) else case
+    for name, case in SCALARS.items()
 }
 
 

@@ -299,26 +299,17 @@ def test_batches_of_permutations_and_choices():
 
 
 def test_normal_vectors_by_roots_of_their_covariance():
-    """By Kolmogorov and Smirnov's test, in a direction; a covariance of one rank gives multiples of one vector."""
-    cov = np.array([[2.0, 0.5, -0.3], [0.5, 1.0, 0.2], [-0.3, 0.2, 1.5]])
-    vector, direction = np.array([1.0, -2.0, 0.5]), np.array([0.3, -1.0, 0.7])
-    n, c = pt.lscalar("n"), pt.tensor("c", shape=(None, 3, 3))
-    methods = ("cholesky", "svd", "eigh")
-    draws = [rv("multivariate_normal", np.arange(3.0), c[:, None], method=method, size=(2, n)) for method in methods]
+    """A covariance of one rank gives multiples of one vector; of all ranks: tests/dialects/pymc/test_catalogue.py."""
+    vector, n, c = np.array([1.0, -2.0, 0.5]), pt.lscalar("n"), pt.tensor("c", shape=(None, 3, 3))
+    methods = ("svd", "eigh")
+    draws = [rv("multivariate_normal", np.arange(3.0), c[:, None], method=method, size=(1, n)) for method in methods]
     program = hlograph.emit_stablehlo(([c, n], draws))
-    values = np.stack([cov, np.outer(vector, vector)])
-    exact = program.compile(policy="exact")(KEY, values, 3000)
-    padded = program.compile(policy="padded")(KEY, values, 3000)
-    for method, found, same in zip(methods, exact, padded, strict=True):
+    runs = [program.compile(policy=p)(KEY, np.outer(vector, vector)[None], 3000) for p in ("exact", "padded")]
+    for method, found, same in zip(methods, *runs, strict=True):
         found = np.asarray(found)
-        law = scipy.stats.norm(direction @ np.arange(3.0), np.sqrt(direction @ cov @ direction))
-        assert scipy.stats.kstest(found[0] @ direction, law.cdf).pvalue > 1e-3, method
-        np.testing.assert_allclose(np.cov(found[0].T), cov, atol=0.2, err_msg=method)
-        if method == "cholesky":  # which demands that no eigenvalue is 0
-            continue
         assert_same(same, found, rtol=1e-9, label=method)
-        parts = (found[1] - np.arange(3.0)) @ vector / (vector @ vector)
-        np.testing.assert_allclose(found[1] - np.arange(3.0), parts[:, None] * vector, atol=1e-6, err_msg=method)
+        parts = (found[0] - np.arange(3.0)) @ vector / (vector @ vector)
+        np.testing.assert_allclose(found[0] - np.arange(3.0), parts[:, None] * vector, atol=1e-6, err_msg=method)
         assert scipy.stats.kstest(parts, "norm").pvalue > 1e-3, method
 
 
