@@ -228,7 +228,7 @@ def find_roots(arguments: Sequence[Argument]) -> tuple[Root, ...]:
 
 def live_arguments(function: ir.Operation) -> tuple[dict[str, int], dict[str, tuple[int | None, int | None]]]:
     """The live sizes of a padded function: the argument that holds each, and its least and greatest value."""
-    entries = _entries(function, "arg_attrs", len(function.regions[0].blocks[0].arguments))
+    entries = entries_of(function, "arg_attrs", len(function.regions[0].blocks[0].arguments))
     places = {
         ir.StringAttr(entry["hlograph.size"]).value: place
         for place, entry in enumerate(entries)
@@ -285,7 +285,7 @@ def write(function: ir.Operation, signature: Signature) -> None:
         for name in [name for name in attributes_of(attributes) if name.startswith(PREFIX)]:
             del attributes[name]
         for name, own, types in (("arg_attrs", arguments, type_.inputs), ("res_attrs", results, type_.results)):
-            others = _entries(function, name, len(types))
+            others = entries_of(function, name, len(types))
             if len(others) == len(own):  # else what they are about is not known
                 kept = [{key: x for key, x in each.items() if not key.startswith(PREFIX)} for each in others]
                 own = [ir.DictAttr.get(a | attributes_of(b)) if a else b for a, b in zip(kept, own, strict=True)]
@@ -353,7 +353,8 @@ def _lists(function: ir.Operation, name: str) -> list[list[str]]:
     return [_texts(item) for item in ir.ArrayAttr(function.attributes[name])]
 
 
-def _entries(function: ir.Operation, name: str, count: int) -> list[Mapping[str, ir.Attribute]]:
+def entries_of(function: ir.Operation, name: str, count: int = 0) -> list[Mapping[str, ir.Attribute]]:
+    """The attributes of each argument ("arg_attrs") or result ("res_attrs"); of so many none where there are none."""
     if name not in function.attributes:
         return [{}] * count
     return [attributes_of(ir.DictAttr(item)) for item in ir.ArrayAttr(function.attributes[name])]
@@ -376,7 +377,7 @@ def read(module: ir.Module, filename: str = "<module>") -> Signature:
 
 
 def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
-    entries = _entries(function, "arg_attrs", len(type_.inputs))
+    entries = entries_of(function, "arg_attrs", len(type_.inputs))
     keys = ("hlograph.values", "hlograph.live_values")
     signed = {name for entry in entries for key in keys if key in entry for name in _texts(entry[key]) if name}
     arguments = [
@@ -385,7 +386,7 @@ def _read(function: ir.Operation, type_: ir.FunctionType) -> Signature:
     ]
     checks = tuple(CheckSpec(*pair) for pair in _lists(function, "hlograph.checks"))
     outputs = list(type_.results)[: len(type_.results) - bool(checks)]
-    entries = _entries(function, "res_attrs", len(type_.results))
+    entries = entries_of(function, "res_attrs", len(type_.results))
     results = [
         _item(Result, f"result{index}", output, entry, signed)
         for index, (output, entry) in enumerate(zip(outputs, entries, strict=False))

@@ -8,7 +8,7 @@
             return %i + %c1, %h1, %ys1
 
 In: a loop that runs a number of times which the module tells (what `jax.lax.scan` and `fori_loop` with constant bounds,
-and hlograph's own scans, lower to), or a live size of a padded module (`live_sizes.py`). Out: its counter, places as
+and hlograph's own scans, lower to), or a live size of a padded module (`known.py`). Out: its counter, places as
 functions of the step's number 0, 1, ..., which carries are invariants, which are stacks (each step writes its part, all
 parts are written once), and how a step reads arrays. Decision to know: `step number` is always 0 for the first time
 through the body, whatever the counter starts at; a reversed loop is one whose places fall. Numbers that a call's sizes
@@ -27,7 +27,7 @@ from ..ir.kinds import MIRRORED, direction_of
 from ..ir.refused import Refused, needed, require
 from ..ir.values import owner, returned_by, shape_of, terminator, users
 from ..ir.while_ops import argument_number, increment, invariants
-from .live_sizes import Element, LiveSizes, limits_of
+from .known import Element, LiveSizes, limits_of
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from ..ir.values import (
     symbol_of,
     walk,
 )
-from ..signature import Argument, Result, Signature, flags_type, known_constraints
+from ..signature import Argument, Result, Signature, entries_of, flags_type, known_constraints
 from ..sparse_parts import OTHER_SIZE, grouped
 from . import custom_calls
 
@@ -349,7 +349,7 @@ def _about_sparse(items: Sequence[Argument] | Sequence[Result]) -> Iterator[str]
 
 def _about_flags(function: ir.Operation, signature: Signature) -> Iterator[str]:
     results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
-    marked = [number for number, words in enumerate(_result_words(function)) if "hlograph.flags" in words]
+    marked = [number for number, words in enumerate(entries_of(function, "res_attrs")) if "hlograph.flags" in words]
     if marked != ([len(results) - 1] if signature.checks else []):
         yield f"hlograph.flags marks the results {marked}, and the last one alone holds the flags of hlograph.checks"
     elif signature.checks:
@@ -360,13 +360,6 @@ def _about_flags(function: ir.Operation, signature: Signature) -> Iterator[str]:
     for check_ in signature.checks:
         if not check_.exception.isprintable() or not 0 < len(check_.exception) <= LONGEST_NAME:
             yield f"a check's exception, {check_.exception[:80]!r}, is no name of one"
-
-
-def _result_words(function: ir.Operation) -> list[list[str]]:
-    """The attributes of each result."""
-    if "res_attrs" not in function.attributes:
-        return []
-    return [names_of(ir.DictAttr(entry)) for entry in ir.ArrayAttr(function.attributes["res_attrs"])]
 
 
 def _about_counts(module: ir.Module, signature: Signature) -> Iterator[str]:
@@ -394,7 +387,7 @@ def _about_sizes(function: ir.Operation, signature: Signature) -> Iterator[str]:
     live = known | {x.size for x in items if x.size}
     live |= {name for x in signature.arguments for name in x.live_values if name}
     local = live | {count.name for count in signature.local_counts}
-    described = ["hlograph.dims" in words for words in _result_words(function)]
+    described = ["hlograph.dims" in words for words in entries_of(function, "res_attrs")]
     described += [False] * (len(signature.results) - len(described))
     uses: list[tuple[str, Iterable[Dim], set[str]]] = []
     for argument in signature.arguments:

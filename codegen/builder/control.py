@@ -358,10 +358,7 @@ def call(
 
 def all_true(flags: Sequence[Tensor]) -> Tensor:
     """Conjunction of boolean scalars."""
-    result = flags[0]
-    for flag in flags[1:]:
-        result = and_(result, flag)
-    return result
+    return fold(and_, flags)
 
 
 # ---- a batch ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from ... import dims as dimension
-from ...analysis.live_sizes import Element, LiveSizes
+from ...analysis.known import Element, LiveSizes
 from ...builder import Builder, Tensor
 from ...builder.core import SizeSource
 from ...builder.places import BOOL, Attributes, DType, Sizes
