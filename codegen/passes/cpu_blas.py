@@ -94,9 +94,6 @@ def _called(op: ir.Operation, target: str) -> ir.Value:
     return ops.typed_call(target, op.results[0].type, list(op.operands), flags)
 
 
-# ---- products --------------------------------------------------------------------------------------------------------
-
-
 class _Axes:
     """The axes of a dot's operand by what becomes of them."""
 

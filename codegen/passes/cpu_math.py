@@ -146,7 +146,7 @@ def log(x: Tensor, *, positive: bool) -> Tensor:
         x: the argument.
         positive: whether x is known to be NaN or not below 0.
     """
-    exponent, fraction = _log_parts(x)
+    exponent, fraction, _ = _split(x)
     result = _log_sum(exponent, fraction)
     if positive:
         return _log_ends(x, result)
@@ -159,9 +159,9 @@ def log1p(x: Tensor) -> Tensor:
     # XLA takes (1 + x) - 1 for x, unless it cannot see it.
     total = hlo.minimum_(x + 1.0, _HUGE)
     lost = x - (total - 1.0)
-    exponent, mantissa, shift = _split(total)
+    exponent, fraction, shift = _split(total)
     # lost / 2^exponent; 2^-1024 would be the bits of an infinity.
-    fraction = (mantissa - 1.0) + lost * hlo.bitcast_convert(hlo.maximum_(_BIAS * (1 << 52) - shift, 0), FLOAT64)
+    fraction = fraction + lost * hlo.bitcast_convert(hlo.maximum_(_BIAS * (1 << 52) - shift, 0), FLOAT64)
     result = _log_sum(exponent, fraction)
     bad = where(hlo.compare("EQ", x, -1.0), -_INF, _NAN)
     same = (hlo.abs(x) < _TINY) | hlo.compare("EQ", x, _INF)
@@ -195,7 +195,7 @@ def lgamma(x: Tensor, *, positive: bool) -> Tensor:
     quotient = where(large, 0.0, _LGAMMA_CONSTANT) + numerator / denominator
     correction = where(large, 1.0, (y - 1.0) * (y - 2.0)) * quotient
 
-    exponent, fraction = _log_parts(size)
+    exponent, fraction, _ = _split(size)
     # log(size) - 1 without the rounding of log(size): near e, and for the Stirling case alone.
     logarithm = _log_ends(size, _log_sum(exponent, fraction, where(large, 1.0, 0.0)))
     if positive:
@@ -206,7 +206,7 @@ def lgamma(x: Tensor, *, positive: bool) -> Tensor:
     result = where(large, (size - 0.5) * logarithm + _STIRLING_CONSTANT, rest) + correction
     # lgamma(-a) = -log(a sin(pi a)/pi) - lgamma(a) = -log(sin(pi a)/pi) - lgamma(1 + a)
     sine = hlo.abs(_sine(size)) * where(small, 1.0, size)
-    reflected = where(sine < _TINY, -_INF, _log_sum(*_log_parts(sine)))
+    reflected = where(sine < _TINY, -_INF, _log_sum(*_split(sine)[:2]))
     result = where(negative, -result - reflected, result)
     return where(hlo.compare("EQ", size, _INF), size, result)
 
@@ -288,22 +288,17 @@ def polynomial(x: Tensor, coefficients: Sequence[float]) -> Tensor:
 
 
 def _split(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """A positive normal number as 2^exponent mantissa, with a mantissa between sqrt(1/2) and sqrt(2).
+    """A positive normal number as 2^exponent (1 + fraction), the latter between sqrt(1/2) and sqrt(2).
 
     Returns:
-        The exponent and the mantissa as float64, and the exponent as an int64 shifted to where float64 has it.
+        The exponent and the fraction as float64, and the exponent as an int64 shifted to where float64 has it.
     """
     bits = hlo.bitcast_convert(x, INT64)
     biased = bits - (_SQRT_HALF - (_BIAS << 52))
     # Not `convert`, which only AVX-512 has as a vector instruction.
     exponent = hlo.bitcast_convert(hlo.shift_right_logical(biased, 52) | _TWO_52, FLOAT64) - (2.0**52 + _BIAS)
     shift = (biased & ~_MANTISSA) - (_BIAS << 52)
-    return exponent, hlo.bitcast_convert(bits - shift, FLOAT64), shift
-
-
-def _log_parts(x: Tensor) -> tuple[Tensor, Tensor]:
-    exponent, mantissa, _ = _split(x)
-    return exponent, mantissa - 1.0
+    return exponent, hlo.bitcast_convert(bits - shift, FLOAT64) - 1.0, shift
 
 
 def _log_sum(exponent: Tensor, fraction: Tensor, less: Tensor | None = None) -> Tensor:

@@ -300,33 +300,22 @@ def outline(
     symbol = f"region_{former.count}"
     with group[0].op.location, ir.InsertionPoint(following):
         small = {"mhlo.frontend_attributes": ir.Attribute.parse(SMALL_CALL)}
-        results = call_function(symbol, _kept_from_folding(list(inputs)), body, **small)
+        # Where XLA finds that an argument is a constant (computed from such, or carried unchanged by a loop), it puts
+        # the constant in its place inside of the region too, and the argument has lost all uses. A barrier, which goes
+        # when XLA has done with simplifying, hides that.
+        hidden = builders.optimization_barrier(list(inputs)) if inputs else []
+        results = call_function(symbol, hidden, body, **small)
     for old, new in zip(outputs, results, strict=False):
         for use in uses[old]:
             use.owner.operation.operands[use.operand_number] = new
     former.report.applied(group[0].op, result=f"first of the {len(group)} ops of @{symbol}")
 
 
-def _kept_from_folding(values: Sequence[ir.Value]) -> list[ir.Value]:
-    """The arguments of a region, behind a barrier.
-
-    Where XLA finds that an argument is a constant (computed from such, or carried unchanged by a loop), it puts the
-    constant in the argument's place inside of the region too, and the argument has lost all uses. Barriers go when XLA
-    has done with simplifying. Arguments of the program are never constants.
-    """
-    known = [isinstance(value.owner, ir.Block) and value.owner.owner.operation.name == "func.func" for value in values]
-    hidden = [value for value, safe in zip(values, known, strict=True) if not safe]
-    if not hidden:
-        return list(values)
-    behind = iter(builders.optimization_barrier(hidden))
-    return [value if safe else next(behind) for value, safe in zip(values, known, strict=True)]
-
-
 def _witness(arguments: Sequence[ir.Value]) -> ir.Value:
     """One element of each argument, as a result of the region that nobody reads.
 
     XLA ends the process when an argument of a kernel of many ops has lost its last use, as one behind a decided
-    `select` does when XLA simplifies. What a result is made of stays; see also `_kept_from_folding`.
+    `select` does when XLA simplifies. What a result is made of stays.
     """
     parts = []
     for value in arguments:

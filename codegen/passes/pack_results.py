@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..ir import ops
 from ..ir.bindings import ir
 from ..ir.functions import return_values
-from ..ir.values import bytes_of, main_function, static_shape, terminator
+from ..ir.values import bytes_of, elements_of, main_function, terminator
 
 SMALL = 1 << 15  # bytes; copying more costs as much as the result
 
@@ -67,13 +67,13 @@ def pack_results(
                 shape = tuple(types[number].shape)
                 found[number] = PackedResult(len(outputs), start if len(numbers) > 1 else None, shape)
                 start += math.prod(shape)
-            outputs.append(_flat([values[number] for number in numbers]) if len(numbers) > 1 else values[numbers[0]])
+            if len(numbers) == 1:
+                outputs.append(values[numbers[0]])
+                continue
+            flat = [ops.reshape(values[number], [elements_of(types[number])]) for number in numbers]
+            outputs.append(ops.concatenate(flat, 0))
     return_values(main, outputs)
     for name in ("hlograph.checks", "hlograph.counts"):  # what they say of results no longer holds
         if name in main.attributes:
             del main.attributes[name]
     return tuple(found[number] for number in range(len(values)))
-
-
-def _flat(values: Sequence[ir.Value]) -> ir.Value:
-    return ops.concatenate([ops.reshape(value, [math.prod(static_shape(value))]) for value in values], 0)

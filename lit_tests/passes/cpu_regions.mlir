@@ -1,5 +1,5 @@
 // What one kernel can hold becomes a function of its own, called where the last of its ops stood. An op that needs XLA's
-// runtime stays. Arguments that XLA could find constant are behind a barrier. Modules with sizes that are not known, or
+// runtime stays. Arguments are behind a barrier: XLA could find one constant. Modules with sizes that are not known, or
 // with arrays without elements, stay as they are.
 //
 // RUN: %hlograph opt %s --split-input-file --pass cpu_regions | filecheck %s
@@ -8,7 +8,8 @@
 
 // CHECK-LABEL: module @static
 // CHECK: func.func {{.*}}@main(%arg0: tensor<8xf64>)
-// CHECK-NEXT: [[FIRST:%[^ ]+]]:2 = call @[[BEFORE:[^(]+]](%arg0) {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}}
+// CHECK-NEXT: [[GIVEN:%[^ ]+]] = stablehlo.optimization_barrier %arg0 : tensor<8xf64>
+// CHECK-NEXT: [[FIRST:%[^ ]+]]:2 = call @[[BEFORE:[^(]+]]([[GIVEN]]) {mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}}
 // CHECK-NEXT: [[SORTED:%[^ ]+]] = "stablehlo.sort"([[FIRST]]#0)
 // CHECK: [[KEPT:%[^ ]+]] = stablehlo.optimization_barrier [[SORTED]] : tensor<8xf64>
 // CHECK-NEXT: [[LAST:%[^ ]+]]:2 = call @[[AFTER:[^(]+]]([[KEPT]]) {mhlo.frontend_attributes

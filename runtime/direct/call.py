@@ -207,8 +207,6 @@ def serialized(compiled: Any, *, unproven: bool = False) -> bytes:
         raise DirectCallRefused(f"PJRT does not serialize the executable: {error}") from None
 
 
-# ---- the comparison with PJRT ----------------------------------------------------------------------------------------
-
 Way = Callable[..., Any]
 
 

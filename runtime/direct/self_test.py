@@ -32,13 +32,6 @@ SECONDS = 1.0  # that they call
 Bits = list[tuple[Any, tuple[int, ...], bytes]]
 
 
-class Failed(Exception):
-    """The self-test has not passed; the message says why."""
-
-
-# ---- the functions ---------------------------------------------------------------------------------------------------
-
-
 def _densities(x: Any, scale: Any) -> Any:
     def density(x: Any, scale: Any) -> Any:
         likelihood = jnp.sum(-0.5 * (x / jnp.exp(scale)) ** 2 - scale + jax.lax.lgamma(1 + x * x))
@@ -123,16 +116,16 @@ def tried() -> str:
         (executable,) = fn.stats.by_executable
         note = executable.plan[-1]
         if "differs" in note:
-            raise Failed(f"{what}: {note}")
+            raise RuntimeError(f"{what}: {note}")
         if not note.startswith("no direct call"):
             calls[what] = fn, arguments, first
     if not calls:
-        raise Failed("no function could be called directly")
+        raise RuntimeError("no function could be called directly")
 
     def check(where: str) -> None:
         for name, (fn, arguments, first) in calls.items():
             if _bits(fn, arguments) != first:
-                raise Failed(f"{name} gives other bits {where}")
+                raise RuntimeError(f"{name} gives other bits {where}")
 
     def work(_: int) -> None:
         end = time.monotonic() + SECONDS
@@ -143,7 +136,7 @@ def tried() -> str:
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, range(THREADS)))
     if not (np.array([np.finfo(np.float64).tiny]) * 0.25)[0] > 0:
-        raise Failed("subnormal numbers are zero after a call")
+        raise RuntimeError("subnormal numbers are zero after a call")
     say("fork")
     child = os.fork()
     if not child:
@@ -155,7 +148,7 @@ def tried() -> str:
             os._exit(1)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status:
-        raise Failed(f"a forked process ended with {status}")
+        raise RuntimeError(f"a forked process ended with {status}")
     check("after a fork")
     return f"{len(calls):d} functions called directly, then threads and a fork"
 

@@ -113,8 +113,6 @@ def platform_of(device: Any) -> str:
     return "rocm" if "rocm" in device.client.platform_version.lower() else "cuda"
 
 
-# ---- the synchronous client ------------------------------------------------------------------------------------------
-
 _lock = forks.lock()
 _made: list[Any] = []  # the device, or None where there is no such client; empty before the first use
 

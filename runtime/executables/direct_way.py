@@ -75,8 +75,6 @@ class DirectWay:
         self._lock = forks.lock()
         self._begun = self._waits = False
         self._equal = 0
-        self._direct: Ways
-        self._call: DirectCall
         self._serialized = b""
         if not all(place.numpy for place in (*arguments, *results)):
             refusal = refusal or "some arrays are JAX's"
