@@ -88,7 +88,13 @@ class Jit(Written):
         self._programs = Programs(self._parameters.name, tuple(constraints), how, dropped)
         self._demands = [read_constraint(text) for text in constraints]
         self._options = dict(options)
-        self._check_options()
+        if whole := [name for name in self._options if name in _WHOLE_CALLS]:
+            ours = {"dims": bool(dims), "device": self._device is not None, 'outputs="numpy"': self._programs.numpy}
+            if other := next((name for name, is_given in ours.items() if is_given), ""):
+                raise OptionError(
+                    f"hlograph.jit takes {whole[0]} only where jax.jit runs the function as it is, not with {other}; "
+                    "leave one of the two out"
+                )
         self._jax: Any = jax.jit(_watched(self), static_argnames=sorted(self._static) or None, **self._options)
         self._handed: set[calls.Key] = set()
         self._strays: set[calls.Key] = set()
@@ -99,20 +105,6 @@ class Jit(Written):
         self._calls_of_programs = 0
         self.__call__ = self._call
         forks.watch(self)
-
-    def _check_options(self) -> None:
-        given = [name for name in self._options if name in _WHOLE_CALLS]
-        others = {
-            "dims": bool(self._parameters.dims),
-            "device": self._device is not None,
-            'outputs="numpy"': self._programs.numpy,
-        }
-        for other, is_given in others.items():
-            if given and is_given:
-                raise OptionError(
-                    f"hlograph.jit takes {given[0]} only where jax.jit runs the function as it is, not with {other}; "
-                    "leave one of the two out"
-                )
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 

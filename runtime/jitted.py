@@ -38,7 +38,7 @@ from ..dialects.jax.axes import describe_arguments, name_axes
 from ..dialects.jax.module import bind, name_of, signature_of
 from ..dialects.jax.trace import NotWanted, Traced, equations, is_key, largest, trace
 from .calls.arguments import MISSING, find_sizes
-from .calls.path import given_arguments, is_jax_array, write
+from .calls.path import given_arguments, write
 from .executables import cpu_plan
 from .executables.devices import compile_options, platform_of
 from .executables.policy import RecompilationWarning
@@ -327,7 +327,7 @@ def recognizing_call(
     names |= {"array": array_type(), "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
     names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
-    same = " and ".join([is_jax_array(f"a{i}", i) for i in numbers]) or "True"
+    same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
     passed = "".join(f"a{i}, " for i in numbers)
     outputs = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
     returned = f"return {outputs}" if restore is None else f"return restore({outputs})"
@@ -512,15 +512,15 @@ class Programs:
     @property
     def functions(self) -> list[Any]:
         """The compiled functions held now, one for each trace; of rows what was made of it."""
-        return [v.made[1] for found in list(self._variants.values()) for v in list(found) if isinstance(v.made, tuple)]
+        return [variant.made[1] for variant in self._held]
+
+    @property
+    def _held(self) -> list[Any]:
+        return [v for found in list(self._variants.values()) for v in list(found) if isinstance(v.made, tuple)]
 
     def guards(self, program: Program) -> tuple[Constraint, ...]:
         """Decisions by sizes of the function's Python code while one of its programs was traced."""
-        for variants in list(self._variants.values()):
-            for variant in list(variants):
-                if isinstance(variant.made, tuple) and variant.made[0].program is program:
-                    return variant.guards
-        return ()
+        return next((v.guards for v in self._held if v.made[0].program is program), ())
 
     def clear(self) -> None:
         """Drops all of them."""

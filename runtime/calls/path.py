@@ -218,11 +218,6 @@ def not_a_scalar(name: str, number: int, names: dict[str, Any], dtype: np.dtype[
     return f"t = type({name})", f"({name}.dtype is not dtype{number} or {name}.shape) if t is ndarray else {test}"
 
 
-def is_jax_array(name: str, number: int) -> str:
-    """Whether an argument is a JAX array like the one whose type is `aval`: a condition."""
-    return f"type({name}) is array and {name}.aval is aval{number}"
-
-
 class Written:
     """A callable whose calls run what was written for their arguments.
 

@@ -207,17 +207,14 @@ class Serving:
             found = self._executables.get(plan.key)
             if found is None:
                 self._make_room()
-                found = self._executables[plan.key] = self._new(plan)
+                stored, options = self._shelf.get(plan.key), self._options
+                how = plan, self.account, options.cpu, self._runs_on, options.numpy
+                found = Executable(*how) if stored is None else StoredExecutable(stored, *how)
+                self._executables[plan.key] = found
             if key is not None:
                 self.entries[key] = found
             found.used = number
             return found
-
-    def _new(self, sizes: Plan) -> Executable:
-        stored, options = self._shelf.get(sizes.key), self._options
-        if stored is None:
-            return Executable(sizes, self.account, options.cpu, self._runs_on, options.numpy)
-        return StoredExecutable(stored, sizes, self.account, options.cpu, self._runs_on, options.numpy)
 
     # ---- before the first call --------------------------------------------------------------------------------------
 

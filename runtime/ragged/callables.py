@@ -50,7 +50,19 @@ from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
 from .rows import Empty, Leaf, OfRows, Rows, RowsFunction, Variant
-from .values import OF_ROWS, Ragged, arrays_of, as_array, is_ragged_value, leading, prefix, sizes_named, with_rows
+from .values import (
+    Ragged,
+    arrays_of,
+    as_array,
+    is_ragged,
+    is_ragged_value,
+    leading,
+    named,
+    own_axes,
+    prefix,
+    sizes_named,
+    with_rows,
+)
 
 # Calls with this many different shapes are recognized; then recognition starts again.
 _KNOWN_CALLS = 1 << 12
@@ -79,7 +91,7 @@ class RaggedFunction(OfRows):
         self._inside = _is_inside(dims, self._rows, inputs)
         of_one = {key: _of_one(key, entry, self._rows, self._inside) for key, entry in dims.items()}
         if self._inside:
-            _check_map(emit(dims={key: _named(entry) for key, entry in dims.items()}), self._rows)
+            _check_map(emit(dims={key: named(entry) for key, entry in dims.items()}), self._rows)
         self.program = emit(dims=of_one)
         signature = self.program.signature
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
@@ -210,17 +222,10 @@ def _is_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> boo
 def _of_one(key: Any, entry: Any, rows: str, inside: bool) -> Any:
     """Names of axes in the program of one row: without the rows' one, or with 1 for it."""
     if isinstance(entry, str | int) or not entry or entry[0] != rows:
-        if any(isinstance(size, str) and OF_ROWS.search(size) for size in (entry if entry is not None else ())):
+        if is_ragged(entry):
             raise GraphError(f"dims of {key!r}: the rows' axis {rows!r} comes first")
         return entry
-    return ((1,) if inside else ()) + _named(entry[1:])
-
-
-def _named(entry: Any) -> Any:
-    """Names of axes without brackets."""
-    if isinstance(entry, str | int) or entry is None:
-        return entry
-    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry)
+    return ((1,) if inside else ()) + named(entry[1:])
 
 
 def _check_map(program: Program, rows: str) -> None:
@@ -274,11 +279,7 @@ def _axes_of(entry: Any, rows: str, rank: int) -> dict[int, str] | None:
     """The ragged axes of an input by number, the rows' counted; None where it is the same for all rows."""
     if entry is None or isinstance(entry, str | int) or not entry or entry[0] != rows:
         return None
-    return {
-        axis: match[1]
-        for axis, size in enumerate(unfolded(entry, rank))
-        if isinstance(size, str) and (match := OF_ROWS.fullmatch(size)) is not None
-    }
+    return own_axes(unfolded(entry, rank))
 
 
 # ---- functions of JAX -----------------------------------------------------------------------------------------------
@@ -410,7 +411,7 @@ class RaggedJit(OfRows):
         """A leaf, and the spec of it in one row."""
         names = [str(size) if isinstance(size, str) else size for size in spec.shape]
         if axis is None:
-            if any(isinstance(size, str) and (OF_ROWS.search(size) or size == self._rows) for size in names):
+            if is_ragged(names) or self._rows in names:
                 raise GraphError(f"dims of {path!r} says that rows differ, but jax.vmap's in_axes has None for it")
             if isinstance(value, Ragged):
                 raise ArgumentTypeError(f"argument {path!r} has rows, but jax.vmap's in_axes has None for it")
@@ -421,17 +422,14 @@ class RaggedJit(OfRows):
             raise GraphError(
                 f"dims of {path!r} begins with {names[0]!r}; the axis of the rows, {self._rows!r}, comes first"
             )
-        axes, row = {}, []
-        for number, size in enumerate(names[1:], start=1):
-            if isinstance(size, str) and (match := OF_ROWS.fullmatch(size)):
-                axes[number] = match[1]
-            elif isinstance(size, str) and OF_ROWS.search(size):
+        axes = own_axes(names)
+        row = [axes.get(number, size) for number, size in enumerate(names)][1:]
+        for number, size in enumerate(row, start=1):
+            if is_ragged(size):
                 raise GraphError(
                     f"dims of {path!r}, axis {number}: give a size of rows by its name alone, not {size!r}"
                 )
-            row.append(axes.get(number, size))
-        own = jax.ShapeDtypeStruct(tuple(row), spec.dtype, weak_type=spec.weak_type)
-        return Leaf(path, axes), own
+        return Leaf(path, axes), jax.ShapeDtypeStruct(tuple(row), spec.dtype, weak_type=spec.weak_type)
 
     # ---- traces -----------------------------------------------------------------------------------------------------
 

@@ -325,6 +325,19 @@ def sizes_named(dims: Any) -> tuple[str, frozenset[str]]:
     return rows.pop(), frozenset(name for name, _ in found)
 
 
+def own_axes(names: Sequence[Any]) -> dict[int, str]:
+    """Of an argument's axes, the rows' in front, those with a size for each row, by number: the sizes' names."""
+    found = ((axis, OF_ROWS.fullmatch(size)) for axis, size in enumerate(names) if isinstance(size, str))
+    return {axis: match[1] for axis, match in found if match is not None}
+
+
+def named(entry: Any) -> Any:
+    """Names of axes without brackets."""
+    if isinstance(entry, str | int) or entry is None:
+        return entry
+    return tuple(OF_ROWS.sub(r"\1", size) if isinstance(size, str) else size for size in entry)
+
+
 def is_ragged_value(x: Any) -> bool:
     return isinstance(x, Ragged)
 
@@ -349,9 +362,7 @@ def with_rows(value: Any, entry: Any, listed: list[bool]) -> Any:
         if isinstance(value, tuple | list) and (... in entry or all(np.ndim(x) == len(entry) - 1 for x in value)):
             axes = unfolded(entry, np.ndim(value[0]) + 1) if value else ()
             listed.append(True)
-            return Ragged.from_rows(
-                value, [axis for axis, size in enumerate(axes) if isinstance(size, str) and OF_ROWS.search(size)]
-            )
+            return Ragged.from_rows(value, [axis for axis, size in enumerate(axes) if is_ragged(size)])
         if hasattr(value, "shape"):
             listed.append(False)
             return value
