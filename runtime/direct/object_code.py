@@ -17,7 +17,6 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -166,6 +165,8 @@ def binding() -> Any:
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
     """Another thread imports llvmlite meanwhile, which takes 60 ms, in a compile that would keep nobody else busy."""
+    from concurrent.futures import ThreadPoolExecutor  # which executables of a bundle do not need
+
     with ThreadPoolExecutor(1) as pool:
         pool.submit(binding)  # whoever needs it hears of an error
         yield

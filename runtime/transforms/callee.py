@@ -33,7 +33,6 @@ from ...codegen.errors import (
 from ...codegen.ir.jax_compat import enable_x64, inconclusive_error, keep_weakly
 from ...codegen.program import Made, Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
-from ...codegen.source import batched
 from ..calls.arguments import find_sizes, narrowed
 from ..executables.prepared import PreparedProgram, prepare_open
 from ..executables.stats import Stats
@@ -143,6 +142,8 @@ class Derived:
             )
 
         def make() -> Derivation | None:
+            from ...codegen.source import batched  # with passes, which calls of executables that are there do not need
+
             method = batched if program.source is None else getattr(program.source, what)
             found: Made | None = method(program, *which)
             return None if found is None else (self._compile(found.program), found.places)
@@ -513,7 +514,7 @@ class Pushforward(Callee):
     @property
     def inline(self) -> Inline | None:  # type: ignore[override]
         """By JAX's forward mode of the function."""
-        from ...codegen.source import restricted  # with passes, which calls of executables that are there do not need
+        from ...codegen.source import restricted  # likewise
 
         inline = self.of.inline
         if inline is None:
