@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import stat
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -303,11 +303,7 @@ def _program(module: ir.Module, filename: str, allow: Collection[str], *, truste
             if name in module.operation.attributes:
                 del module.operation.attributes[name]
         _refuse(checks.wrong_words(module, filename), filename)
-        pullback = _detached(
-            module,
-            filename,
-            lambda inner, name: _program(parse_module(inner, name), name, allow, trusted=trusted),
-        )
+        pullback = _detached(module, filename, allow, trusted=trusted)
         allowed = (allow,) if isinstance(allow, str) else allow
         check = partial(checks.check, filename=filename, allow=allowed, trusted=trusted)
         check(module)
@@ -345,8 +341,8 @@ def content(source: Path) -> bytes:
 # ---- its pullback ---------------------------------------------------------------------------------------------------
 
 
-def _detached(module: ir.Module, filename: str, parse: Callable[[bytes, str], Program]) -> Pullback | None:
-    """Takes the pullback out of a module that was read; `parse` reads its bytecode.
+def _detached(module: ir.Module, filename: str, allow: Collection[str], *, trusted: bool) -> Pullback | None:
+    """Takes the pullback out of a module that was read.
 
     Raises:
         ArtifactError: it is not what `whole_module` writes.
@@ -360,7 +356,8 @@ def _detached(module: ir.Module, filename: str, parse: Callable[[bytes, str], Pr
                 raise ArtifactError(f"{filename}: the attributes of @{PULLBACK} cannot be read: {error}") from None
             for name in (OF, FROM):
                 del inner.attributes[name]
-            program = parse(to_bytecode(inner), f"{filename}, @{PULLBACK}")
+            name = f"{filename}, @{PULLBACK}"
+            program = _program(parse_module(to_bytecode(inner), name), name, allow, trusted=trusted)
             inner.erase()
             return Pullback(program, arguments, results)
     return None

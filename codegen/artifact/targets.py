@@ -160,8 +160,11 @@ def find_target(name: str) -> Target:
     if word == "jax" and len(rest) == 1 and re.fullmatch(r"\d+\.\d+(\.\d+)*", rest[0]):
         return _writable(Target(name, _version_of_jax(rest[0])))
     if word in _WORDS and not rest:
-        version = min(IREE_VERSION if word == "iree" else PJRT_VERSION, current_version(), key=_order)
-        return Target(name, version, _versions_after(version) if word == "pjrt" else (), word)
+        newest = current_version()
+        version = min(IREE_VERSION if word == "iree" else PJRT_VERSION, newest, key=_order)
+        (major, first, _), (_, last, _) = _order(version), _order(newest)
+        later = (*(f"{major}.{minor}.0" for minor in range(first + 1, last)), newest)
+        return Target(name, version, later if word == "pjrt" and version != newest else (), word)
     close = difflib.get_close_matches(text.lower(), _WORDS, 1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     raise OptionError(
@@ -235,13 +238,6 @@ def _writable(target: Target) -> Target:
             + ("upgrade jaxlib" if _order(target.version) > _order(newest) else "name a later one")
         )
     return target
-
-
-def _versions_after(version: str) -> tuple[str, ...]:
-    """Later versions that this jaxlib writes, in order; its own is the last."""
-    newest = current_version()
-    (major, first, _), (_, last, _) = _order(version), _order(newest)
-    return (*(f"{major}.{minor}.0" for minor in range(first + 1, last)), newest) if version != newest else ()
 
 
 def _version_at(text: str) -> str:

@@ -66,9 +66,7 @@ def element_type(dtype: np.dtype[Any], context: ir.Context) -> ir.Type:
 
 def numpy_dtype(type_: ir.Type) -> np.dtype[Any]:
     """The numpy dtype of an MLIR element type (the inverse of `element_type`)."""
-    name = _DTYPES.get(str(type_))
-    if name is None:
-        raise TypeError(f"element type {type_} has no numpy dtype")
+    name = _DTYPES.get(str(type_), "")
     if name == "bool" or hasattr(np, name):  # NumPy 1 has no `np.bool`
         return np.dtype(name)
     import ml_dtypes
