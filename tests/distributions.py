@@ -18,23 +18,11 @@ import zipfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-SDIST_HAS = (
-    "LICENSE",
-    "README.md",
-    "CHANGELOG.md",
-    "Makefile",
-    "pyproject.toml",
-    "hlograph/py.typed",
-    "tests/conftest.py",
-    "tests/requirements-aesara.txt",
-    ".ci/environment",
-    "lit_tests/lit.cfg.py",
-)
-WHEEL_HAS = (
-    "hlograph/py.typed",
-    "hlograph/codegen/emit.py",
-    "hlograph/runtime/jit.py",
-)
+SDIST_HAS = [
+    "LICENSE", "README.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "hlograph/py.typed", "tests/conftest.py",
+    "tests/requirements-aesara.txt", ".ci/environment", "lit_tests/lit.cfg.py",
+]  # fmt: skip
+WHEEL_HAS = ["hlograph/py.typed", "hlograph/codegen/emit.py", "hlograph/runtime/jit.py"]
 LEFTOVERS = ("__pycache__", ".pyc", ".pytest_cache", ".mypy_cache", ".hypothesis", "/build/", ".venv")
 
 SMOKE = """
@@ -87,7 +75,7 @@ def tracked(folder: Path) -> Path:
     return copy
 
 
-def complaints(names: list[str], wanted: tuple[str, ...]) -> list[str]:
+def complaints(names: list[str], wanted: list[str]) -> list[str]:
     """What is missing from an archive, and what has no place in it."""
     missing = [f"{name} is missing" for name in wanted if not any(found.endswith(f"/{name}") for found in names)]
     return missing + [f"{name} is a leftover" for name in names if any(part in name for part in LEFTOVERS)]
@@ -128,7 +116,7 @@ def try_out(wheel: Path) -> str:
         elsewhere.mkdir()
         venv.create(environment)
         python = environment / "bin" / "python"
-        packages = Path(venv_packages(python))
+        [packages] = (environment / "lib").glob("python*/site-packages")
         run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=elsewhere)
         (packages / "around.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")))
         settings = {**os.environ, "PYTHONPATH": ""}
@@ -138,12 +126,6 @@ def try_out(wheel: Path) -> str:
         if ended.returncode:
             sys.exit(f"the installed wheel does not run:\n{ended.stdout}{ended.stderr}")
         return ended.stdout.strip()
-
-
-def venv_packages(python: Path) -> str:
-    """The site-packages folder of an environment."""
-    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -22,10 +22,14 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
 
 
-def run(page: str, *places: int, **names: Any) -> dict[str, Any]:
-    """The names that blocks of a page leave behind, one run after the other."""
+def block(page: str, has: str) -> str:
+    return next(text for text in blocks(page) if has in text)
+
+
+def run(page: str, *places: int | str, **names: Any) -> dict[str, Any]:
+    """The names that blocks of a page, by number or by what they say, leave behind, one run after the other."""
     for place in places:
-        exec(compile(blocks(page)[place], page, "exec"), names)
+        exec(compile(block(page, place) if isinstance(place, str) else blocks(page)[place], page, "exec"), names)
     return names
 
 
@@ -66,8 +70,6 @@ def test_every_other_block_of_the_readme(capsys):
 
 
 def test_the_memory_that_the_readme_says_of_a_loop(capsys):
-    import jax
-
     found = run(README, 1, 4, **run(README, 0))
     text = blocks(README)[4]
     said = [int(number.replace(",", "")) for number in re.search(r"# ([\d,]+), not ([\d,]+)", text).groups()]
@@ -112,9 +114,7 @@ def test_functions_in_jax(capsys):
 def test_a_rewrite_that_makes_functions():
     from hlograph import passes
 
-    text = next(block for block in blocks("docs/passes.md") if "def gated_call" in block)
-    names = {"__name__": "test_readme"}
-    exec(compile(text, "docs/passes.md", "exec"), names)
+    run("docs/passes.md", "def gated_call", __name__="test_readme")
     try:
         x = np.linspace(-3, 3, 12).astype(np.float32).reshape(3, 4)
 
@@ -138,8 +138,6 @@ def test_random_variables():
 
 
 def test_rows_of_different_lengths():
-    import jax
-
     found = run("docs/ragged.md", 0)
     rnn, w, rows = found["rnn"], found["w"], found["rows"]
     for own, x in zip(found["found"], rows, strict=True):
@@ -161,8 +159,6 @@ def test_small_models(capsys):
 
 
 def test_the_mode():
-    import pytensor
-
     with pytensor.config.change_flags(mode=pytensor.config.mode):
         found = run("docs/pytensor_mode.md", 0)
         assert pytensor.config.mode == "STABLEHLO"
@@ -184,9 +180,7 @@ def test_sizes_from_data(capsys):
 
 
 def test_a_program_as_a_file(tmp_path, capsys):
-    page = "docs/stages.md"
-    place = next(i for i, block in enumerate(blocks(page)) if "program.save" in block)
-    found = run(page, 0, place)
+    found = run("docs/stages.md", 0, "program.save")
     assert "'stablehlo.multiply': 1" in capsys.readouterr().out
     assert (tmp_path / "product.mlir").exists()
     [result] = [found["again"].interpret(np.ones(5), np.ones(5))]
@@ -196,16 +190,10 @@ def test_a_program_as_a_file(tmp_path, capsys):
 def test_an_unrolled_loop_is_a_loop_again():
     import jax.numpy as jnp
 
-    import hlograph
-
-    page = "docs/passes.md"
-    place = next(i for i, block in enumerate(blocks(page)) if block.startswith("def f(x, t)"))
-    found = run(page, place, hlograph=hlograph, jnp=jnp)
-    sizes = [
-        int(number) for number in re.search(r'# (\d+) ops; with optimize="exact" (\d+)', blocks(page)[place]).groups()
-    ]
+    found = run("docs/passes.md", "def f(x, t)", hlograph=hlograph, jnp=jnp)
+    said = re.search(r'# (\d+) ops; with optimize="exact" (\d+)', block("docs/passes.md", "def f(x, t)"))
     t = np.linspace(-0.56, -0.53, 1000)
-    for optimize, size in zip(("default", "exact"), sizes, strict=True):
+    for optimize, size in zip(("default", "exact"), map(int, said.groups()), strict=True):
         lowered = hlograph.jit(found["f"], optimize=optimize).lower(1.0, jnp.asarray(t, "float32"))
         counts = lowered.stages["roll_loops"].op_counts
         assert sum(counts.values()) == size
@@ -278,8 +266,6 @@ def test_the_rule_for_a_users_op_works():
     from pytensor.graph.basic import Apply
     from pytensor.graph.op import Op
 
-    import hlograph
-
     class MyOp(Op):
         def make_node(self, x):
             return Apply(self, [x], [x.type()])
@@ -287,9 +273,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    page = "docs/pytensor_mode.md"
-    place = next(i for i, block in enumerate(blocks(page)) if "hlograph.builder.lowers" in block)
-    run(page, place, hlograph=hlograph, MyOp=MyOp)
+    run("docs/pytensor_mode.md", "hlograph.builder.lowers", hlograph=hlograph, MyOp=MyOp)
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)
