@@ -150,8 +150,10 @@ def test_programs_that_hlograph_emits(name: str) -> None:
     before = hlograph.emit_stablehlo((inputs, outputs), dims=shapes)
     after = before.run_passes(["roll_loops"])
     assert size(after) < 0.4 * size(before)
-    for one, other in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
+    for value in (0.5, np.inf, np.nan):
+        arrays[-1].flat[20] = value
+        for one, other in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
 
 
 def test_the_order_of_the_ops_does_not_matter() -> None:
