@@ -260,3 +260,10 @@ def test_an_extreme_that_sinks_into_its_loop(name: str, policy: Any) -> None:
 
     for options in ({"dims": {"x": ("n", 5000)}, "policy": policy}, {}):
         check_nan(hlograph.jit(written, **options), name, None, (3, 5000), np.float32)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_in_the_interpreter(name: str) -> None:
+    program = lowered(getattr(jnp, name), np.zeros((64, 64), np.float32)).run_passes(["cpu_nan"])
+    assert program.op_counts()["stablehlo.reduce"] == 2
+    check_nan(lambda x: program.interpret(x)[0], name, None, (64, 64), np.float32)
