@@ -299,18 +299,19 @@ def test_batches_of_permutations_and_choices():
 
 
 def test_normal_vectors_by_roots_of_their_covariance():
-    """A covariance of one rank gives multiples of one vector; of all ranks: tests/dialects/pymc/test_catalogue.py."""
+    """Covariances of one rank give multiples of one vector; of all ranks: tests/dialects/pymc/test_catalogue.py."""
     vector, n, c = np.array([1.0, -2.0, 0.5]), pt.lscalar("n"), pt.tensor("c", shape=(None, 3, 3))
-    methods = ("svd", "eigh")
-    draws = [rv("multivariate_normal", np.arange(3.0), c[:, None], method=method, size=(1, n)) for method in methods]
+    methods, scales = ("svd", "eigh"), np.array([1.0, 1e-10])
+    draws = [rv("multivariate_normal", np.arange(3.0), c[:, None], method=method, size=(2, n)) for method in methods]
     program = hlograph.emit_stablehlo(([c, n], draws))
-    runs = [program.compile(policy=p)(KEY, np.outer(vector, vector)[None], 3000) for p in ("exact", "padded")]
+    covariances = np.outer(vector, vector) * scales[:, None, None] ** 2
+    runs = [program.compile(policy=p)(KEY, covariances, 3000) for p in ("exact", "padded")]
     for method, found, same in zip(methods, *runs, strict=True):
-        found = np.asarray(found)
         assert_same(same, found, rtol=1e-9, label=method)
-        parts = (found[0] - np.arange(3.0)) @ vector / (vector @ vector)
-        np.testing.assert_allclose(found[0] - np.arange(3.0), parts[:, None] * vector, atol=1e-6, err_msg=method)
-        assert scipy.stats.kstest(parts, "norm").pvalue > 1e-3, method
+        for drawn, scale in zip((np.asarray(found) - np.arange(3.0)) / scales[:, None, None], scales, strict=True):
+            parts = drawn @ vector / (vector @ vector)
+            np.testing.assert_allclose(drawn, parts[:, None] * vector, atol=1e-15 / scale + 1e-6, err_msg=method)
+            assert scipy.stats.kstest(parts, "norm").pvalue > 1e-3, method
 
 
 def test_a_class_of_somebody_else_draws_as_its_base_only_if_it_changes_nothing_of_that():
