@@ -81,6 +81,13 @@ def test_names_of_dimensions_are_names_of_sizes():
     )
 
 
+def test_nothing_is_left_of_names_but_those_of_sizes():
+    x, y = pt.dmatrix("x"), pt.dvector("y")
+    dims = {"x": ("city", "month"), "y": ("month",)}
+    plain = hlograph.emit_stablehlo(([x, y], [(x * y).sum(1), y[:, None] * x.T]), dims=dims)
+    assert hlograph.emit_stablehlo(([X, Y], [(X * Y).sum("month"), Y * X])).text == plain.text
+
+
 def test_the_same_name_is_the_same_size():
     function = hlograph.function([X, Y], X.sum() + Y.sum())
     with pytest.raises(
