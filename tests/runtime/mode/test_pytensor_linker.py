@@ -552,6 +552,8 @@ def test_routes_are_taken_and_forgotten(add, monkeypatch):
         for i, size in enumerate((1, 2, 3, 4, 1, 1, 4, 4)):
             np.testing.assert_array_equal(function(np.ones(size)), np.full(size, float(i)))
     assert function.vm.function.stats.executables == len(binding(function)._routes) == 2
+    function.vm.function.clear_cache()
+    assert not binding(function)._routes
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
