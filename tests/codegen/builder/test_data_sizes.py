@@ -71,14 +71,17 @@ def test_sizes_are_computed_behind_what_they_depend_on():
 
 def test_a_size_is_not_known_outside_of_its_region():
     """Of a loop; of a branch: tests/dialects/tensor/test_data_dependent.py."""
-    build = Build(SCALAR)
+    build, dims = Build(SCALAR), []
     (count,) = build.args
 
     def body(i, _):
-        return [hlo.add(i, 1), vector(build, hlo.data_size(i, "chosen", 9))]
+        dims.append(hlo.data_size(i, "chosen", 9))
+        return [hlo.add(i, 1), vector(build, dims[0])]
 
     with pytest.raises(UnsupportedGraphError, match="result 1 of a while region"):
         hlo.while_loop([count, vector(build, 9)], lambda i, x: hlo.compare("LT", i, 5), body)
+    with pytest.raises(UnsupportedGraphError, match="chosen_0 is used and known only inside"):
+        build.builder.materialize(build.builder.size(dims[0]))
 
 
 def test_a_demand_gives_up_the_size_from_data():
