@@ -22,10 +22,10 @@ follows sizes itself.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Container, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -287,17 +287,18 @@ def looked_up(module: Module) -> AbstractContextManager[Any]:
         module: imports a module of the library by its path below the package.
     """
     basic = module("tensor.basic")
-    return _looking_up(basic).use() if hasattr(basic, "infer_static_shape") else nullcontext()
+    if not hasattr(basic, "infer_static_shape"):
+        return nullcontext()
+    return _REPLACED.setdefault(basic, Replaced(partial(_replace, basic))).use()
 
 
-@functools.cache
-def _looking_up(basic: Any) -> Replaced:
-    def replace() -> Callable[[], None]:
-        original = basic.infer_static_shape
-        basic.infer_static_shape = lambda shape: _look_up(basic, shape)
-        return lambda: setattr(basic, "infer_static_shape", original)
+_REPLACED: dict[Any, Replaced] = {}  # one for each library, whichever thread comes first
 
-    return Replaced(replace)
+
+def _replace(basic: Any) -> Callable[[], None]:
+    original = basic.infer_static_shape
+    basic.infer_static_shape = lambda shape: _look_up(basic, shape)
+    return lambda: setattr(basic, "infer_static_shape", original)
 
 
 def _look_up(basic: Any, shape: Any) -> tuple[Sequence[Any], Sequence[int | None]]:

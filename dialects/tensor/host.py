@@ -51,11 +51,7 @@ def _refusal(node: Any, deferring: bool = False) -> str:
     for x in node.outputs:
         if not is_tensor(x) and not deferring:
             return f"it runs Python, which gives dense tensors here, not a {x.type}"
-    if (
-        deferring
-        or _known(node.op) is not None
-        or any(hasattr(node.op, x) for x in ("infer_shape", "gufunc_signature"))
-    ):
+    if deferring or _known(node.op) or hasattr(node.op, "infer_shape") or hasattr(node.op, "gufunc_signature"):
         return ""
     for place, x in enumerate(node.outputs):
         for axis, size in enumerate(getattr(x.type, "shape", ())):
