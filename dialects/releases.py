@@ -66,10 +66,8 @@ def draw_parts(op: Any, operands: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
     if type(op).__name__ == "ChoiceRV":
         *parameters, replace = [x for x in parameters if hasattr(x, "ndim")]
         op = copy(op)
-        op.ndims_params, op.replace = (
-            (1,) * len(parameters),
-            bool(getattr(replace, "literal", getattr(replace, "data", None))),
-        )
+        op.ndims_params = (1,) * len(parameters)
+        op.replace = bool(getattr(replace, "literal", getattr(replace, "data", None)))
     return op, None if shape == (0,) else size, parameters
 
 
