@@ -70,7 +70,7 @@ def running_loop(op: ir.Operation) -> ir.Value | None:
     axis = along[0]
     size = shape[axis]
     steps = [each for name in ("window_strides", "base_dilations", "window_dilations") for each in integers(op, name)]
-    if window[axis] != size or "padding" not in op.attributes or set(steps) > {1}:
+    if window[axis] != size or "padding" not in op.attributes or set(steps) - {1}:
         return None
     amounts = np.array(ir.DenseElementsAttr(op.attributes["padding"])).reshape(len(shape), 2)
     forward = amounts[axis, 0] == size - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -20,12 +21,12 @@ def lowered(function: Callable[..., Any], *shapes: tuple[int, ...], dtype: str =
         return jax.jit(function).lower(*[jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]).as_text()
 
 
-def running(shape, axis, *, op="add", init=0.0, forward=True, window=None) -> str:
+def running(shape, axis, *, op="add", init=0.0, forward=True, window=None, stride=1) -> str:
     size = window or shape[axis]
     windows = [size if k == axis else 1 for k in range(len(shape))]
     pads = [((size - 1, 0) if forward else (0, size - 1)) if k == axis else (0, 0) for k in range(len(shape))]
     by = {"add": lax.add, "multiply": lax.mul, "maximum": lax.max}[op]
-    return lowered(lambda x: lax.reduce_window(x, np.float64(init), by, windows, [1] * len(shape), pads), shape)
+    return lowered(lambda x: lax.reduce_window(x, np.float64(init), by, windows, [stride] * len(shape), pads), shape)
 
 
 RUNNING = {
@@ -178,6 +179,7 @@ REFUSED = {
     "35 elements by 5: fewer than 40": quotient((7, 5), (5,), (1,)),
     # Without a word:
     "other windows": running((40, 16), 0, window=20),
+    "strides, and no word of dilations": re.sub(r"\w+_dilations = .*?>, ", "", running((40, 16), 0, stride=2)),
     "complex matrices": cholesky((2, 2), True).replace("f64", "complex<f64>"),
     "integers": quotient((40,), (), (), "i4"),
     "half precision": quotient((40,), (), (), "f2"),
