@@ -183,6 +183,7 @@ REFUSED = {
     # Without a word:
     "other windows": running((40, 16), 0, window=20),
     "strides, and no word of dilations": re.sub(r"\w+_dilations = .*?>, ", "", running((40, 16), 0, stride=2)),
+    "a constant divisor": lowered(lambda x: lax.div(x, lax.broadcast_in_dim(np.float64(3), (40,), ())), (40,)),
     "complex matrices": cholesky((2, 2), True).replace("f64", "complex<f64>"),
     "integers": quotient((40,), (), (), "i4"),
     "half precision": quotient((40,), (), (), "f2"),
