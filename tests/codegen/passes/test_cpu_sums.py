@@ -121,6 +121,7 @@ ROWS, BATCH = "contracting_dims = [1] x [0]", "batching_dims = [0] x [0], contra
         (total((37, 1), (0,)), ALONE, "37 elements are added up at once"),
         (total((1023,), (0,)), ALONE, "1023 elements are added up at once"),
         (total((0, 8), (0,)), ALONE, "0 elements are added up at once"),
+        (total((40, 0), (0,)), ALONE, "40 elements are added up at once"),
         (total((40, 6), (0,), init="1.0"), ALONE, "the sum does not start from a constant 0"),
         (dot((40, 50), (50,), ROWS, (40,)), ALONE, "50 elements are added up at once"),
         (
