@@ -10,7 +10,6 @@ longer what its signature says, so this is done to modules that are about to be 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -64,9 +63,9 @@ def pack_results(
         for numbers in groups.values():  # in the order of their first results
             start = 0
             for number in numbers:
-                shape = tuple(types[number].shape)
-                found[number] = PackedResult(len(outputs), start if len(numbers) > 1 else None, shape)
-                start += math.prod(shape)
+                place = start if len(numbers) > 1 else None
+                found[number] = PackedResult(len(outputs), place, tuple(types[number].shape))
+                start += elements_of(types[number])
             if len(numbers) == 1:
                 outputs.append(values[numbers[0]])
                 continue

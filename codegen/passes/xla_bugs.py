@@ -190,6 +190,7 @@ def cpu_scatters(op: ir.Operation) -> None:
 # ---- reductions -----------------------------------------------------------------------------------------------------
 
 DIVIDED = 32  # elements of an axis, from which XLA:CPU divides its reduction
+_AGAIN = having("again")
 
 
 def _begins_twice(op: ir.Operation) -> bool:
@@ -198,7 +199,7 @@ def _begins_twice(op: ir.Operation) -> bool:
         return False
     sizes = [static_shape(op.operands[0])[axis] for axis in integers(op, "dimensions")]
     name = monoid_of(op.regions[0].blocks[0])
-    if math.prod(sizes) > 1 and (f"stablehlo.{name}" in having("again") or max(sizes) < DIVIDED):
+    if math.prod(sizes) > 1 and (f"stablehlo.{name}" in _AGAIN or max(sizes) < DIVIDED):
         return False
     value = constant(op.operands[1])
     return value is None or name is None or bool(value != identity(name, value.dtype))
