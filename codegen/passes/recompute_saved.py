@@ -9,8 +9,8 @@
                                                                   %y1 = add (multiply %s1, %w), %c1
 
 In a gradient these are the intermediate values of the forward loop that the backward loop needs. Which of the body's
-values are saved is a minimum cut (`analysis/cut.py`) between what the later loop has anyway (invariants, arrays that
-the body reads step by step, the step's number) and what it needs, with the prices of `analysis/cost.py`: a value is
+values are saved is a minimum cut (`analysis/costs.py`) between what the later loop has anyway (invariants, arrays that
+the body reads step by step, the step's number) and what it needs, with the prices there: a value is
 kept in a stack, the old or a new one, or computed again from others. So stacks of the same value become one, a stack
 whose rows are cheap work on other rows goes, and so does one that is cheap work on what is read anyway; an exponential
 is done again where that saves a stack, a sine is not.

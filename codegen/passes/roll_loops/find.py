@@ -4,7 +4,7 @@ In: a `Snapshot`. Out: a `Sequence` and the runs in it. A run says where a block
 each operand of the block one of: another op of the block (`lag` 0), an op of an earlier repetition (`lag` 1 and more),
 the same value in all repetitions, or a value of its own in each that is there before the run starts. Repetitions at the
 ends that do not fit are left out. A block is rolled up when it is repeated at least `REPEATS` times and that takes at
-least `SAVED` ops away; cost.py then looks closer. Decision to know: the time is linear, as distances between ops with
+least `SAVED` ops away; `plan.py` then looks closer. Decision to know: the time is linear, as distances between ops with
 equal surroundings are counted, and the few most frequent ones are tried as periods; a block starts where in the period
 the fewest values pass from one repetition to the next.
 """
