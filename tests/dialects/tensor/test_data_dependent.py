@@ -138,6 +138,7 @@ def test_a_sum_of_a_mask_is_its_size():
     for output in (pt.zeros((count,)) + x[x > 0], x[x > 0] + pt.arange(count), pt.zeros(count), pt.arange(count)):
         program = check_lowering([x], output, SEVEN)
         assert list(names(program).values()) == ["x_0"]
+    assert not names(check_lowering([x], x[x > 0], SEVEN[:0], dims={"x": (0,)}))
 
 
 def test_the_bound_of_a_later_size_is_an_earlier_one():
