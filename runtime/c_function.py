@@ -301,8 +301,7 @@ class CFunction:
             cpu=replace(options.cpu, direct=True, pack=False, client="sync"),
             numpy=Numpy(),
         )
-        nothing: Any = lambda: None  # noqa: E731
-        serving = Serving(self._program, options, {}, find_device(options.device), x64=nothing, tell=nothing)
+        serving = Serving(self._program, options, {}, find_device(options.device), x64=lambda: None, tell=lambda: None)
         (executable,) = serving.warmed(self._sizes, {}, None, 0)
         return executable
 

@@ -165,11 +165,15 @@ def binding() -> Any:
 @contextlib.contextmanager
 def loading() -> Iterator[None]:
     """Another thread imports llvmlite meanwhile, which takes 60 ms, in a compile that would keep nobody else busy."""
-    from concurrent.futures import ThreadPoolExecutor  # which executables of a bundle do not need
 
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(binding)  # whoever needs it hears of an error
-        yield
+    def load() -> None:
+        with contextlib.suppress(DirectCallRefused):  # whoever needs it hears of that
+            binding()
+
+    thread = threading.Thread(target=load)  # no pool, which takes no work once the main thread has ended
+    thread.start()
+    yield
+    thread.join()
 
 
 def _symbols(file: Any) -> Iterator[tuple[str, bool]]:

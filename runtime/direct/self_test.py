@@ -28,6 +28,7 @@ from .verdict import Verdict, assume
 LIMIT = 240  # seconds that it may take; 20 are usual
 THREADS = 8
 SECONDS = 1.0  # that they call
+_said = "its start"  # the last line
 
 Bits = list[tuple[Any, tuple[int, ...], bytes]]
 
@@ -146,8 +147,7 @@ def tried() -> str:
             os._exit(0)
         finally:
             os._exit(1)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status:
+    if status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
         raise RuntimeError(f"a forked process ended with {status}")
     check("after a fork")
     return f"{len(calls):d} functions called directly, then threads and a fork"
@@ -158,9 +158,6 @@ def say(line: str) -> None:
     global _said
     _said = line
     print(*line.split(), flush=True)
-
-
-_said = "its start"
 
 
 def run() -> None:

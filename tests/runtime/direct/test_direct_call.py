@@ -259,6 +259,21 @@ def test_code_constants_and_buffers_live_as_long_as_the_function() -> None:
     assert len(rubbish) == 399
 
 
+def test_code_is_loaded_when_the_main_thread_has_ended() -> None:
+    printed = run_script(
+        """
+        import threading
+        from hlograph.runtime.direct.object_code import loading
+        def load():
+            threading.main_thread().join()
+            with loading():
+                print("loaded")
+        threading.Thread(target=load).start()
+        """
+    )
+    assert printed == "loaded\n"
+
+
 def test_no_memory_is_writable_and_executable() -> None:
     def regions() -> list[str]:
         with open("/proc/self/maps") as lines:
