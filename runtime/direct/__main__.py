@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     for path in verdict.files() if given.again else ():
         with contextlib.suppress(OSError):
             path.unlink()
-    if verdict.read() is None:
+    if verdict.read() is None and verdict.place() is not None:
         print(verdict.TRYING, file=sys.stderr)
     found = verdict.found()
     print(*(f"  {line}" for line in found.tried), sep="\n")

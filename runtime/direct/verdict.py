@@ -230,14 +230,14 @@ def _tried(folder: Path) -> Verdict:
 
 
 def _run(arguments: Sequence[str], **options: Any) -> int:
-    """The exit status of a Python process, without options of JAX's and XLA's.
+    """The exit status of a Python process, without options of JAX's and XLA's, and with direct calls not switched off.
 
     Raises:
         OSError: it cannot be started.
     """
     if not os.path.basename(sys.executable or "").startswith("python"):
         raise OSError(f"no Python interpreter to run it with ({sys.executable!r})")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", SWITCH))}
     options |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment | _SET}
     return subprocess.run([sys.executable, *arguments], check=False, **options).returncode
 

@@ -230,10 +230,12 @@ self_test.run()
         ("os.fork() or time.sleep(60) or os._exit(0)", True, "3 functions"),
         ("raise OSError('no space')", False, "the self-test failed in: threads (OSError: no space)"),
         ("os._exit(3)", False, "the self-test failed in: threads"),
+        ("assert 'HLOGRAPH_DIRECT' not in os.environ", True, "3 functions"),
     ],
 )
 def test_what_becomes_of_a_self_test(code: str, good: bool, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start = time.monotonic()
+    monkeypatch.setenv(verdict.SWITCH, "0")
     found = run(TEST.format(code), monkeypatch)
     assert (found.good, found.reason) == (good, reason)
     assert found.tried[0] == "loop"
