@@ -9,7 +9,7 @@ Decisions to know before changing anything here:
 * **CSE at construction.** `Builder.op` looks every pure operation up by (name, operands, attributes, result type) and
   returns the handle that it made before, if that one is visible at the insertion point. Tables nest as regions do.
 * **Sizes and constants live in the prologue.** They depend on nothing but arguments, so they are placed at the top of
-  the function, before an anchor, and serve every region below. A size that depends on data (see `data_sizes`) is
+  the function, before an anchor, and serve every region below. A size that depends on data (see `data_size`) is
   computed at a place of its own, right behind the op that gives the size; with several such roots, behind the latest.
 * **Integers know their values as dimensions.** `Tensor.sizes` holds what is known of an integer scalar, or of the
   elements of a short vector, as dimension expressions; such a tensor has no SSA value until something asks for it, so

@@ -2,7 +2,7 @@
 
 In: handles of one shape (a scalar or a Python number stretches to the other's shape). Out: a handle of that shape.
 Dimensions that differ by name are equated, so that `x + y` with `x: (n,)` and `y: (m,)` records `n == m`.
-Arithmetic on integer scalars whose value is known as a dimension stays a dimension (`Tensor.sizes`).
+Arithmetic on integers whose values are known as dimensions gives dimensions (`Tensor.sizes`), element by element.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Unary = Callable[[Tensor], Tensor]
 Binary = Callable[[Operand, Operand], Tensor]
 
 
-# ---- sizes: what is known of integer scalars ------------------------------------------------------------------
+# ---- sizes: what is known of integers -------------------------------------------------------------------------
 
 
 # Of small constants of these kinds, which may be sizes later, NumPy's result, which wraps around as the op's.
