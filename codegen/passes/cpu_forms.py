@@ -147,8 +147,7 @@ def small_cholesky(op: ir.Operation) -> ir.Value | None:
     require(n and batch, "the matrix has no elements")
     require(_written_out(n, batch), f"a matrix of {n} x {n} is for LAPACK")
     factor: list[list[ir.Value]] = [[] for _ in range(n)]
-    zero, nan = (ops.full_like(a, number, shape[:-2]) for number in (0, np.nan))
-    failed = []
+    zero, failed = ops.full_like(a, 0, shape[:-2]), []
     for j in range(n):
         for i in range(j, n):
             start = _element(a, i, j) if lower else _element(a, j, i)
@@ -156,11 +155,14 @@ def small_cholesky(op: ir.Operation) -> ir.Value | None:
             if i == j:
                 failed.append(ops.compare("LE", rest, zero))
             factor[i].append(stablehlo.sqrt(rest) if i == j else stablehlo.divide(rest, factor[j][j]))
-    anywhere = reduce(stablehlo.or_, failed)
-    rows = [[stablehlo.select(anywhere, nan, x) for x in row] + [zero] * (n - len(row)) for row in factor]
+    rows, rank = [row + [zero] * (n - len(row)) for row in factor], len(shape)
     elements = [rows[i][j] if lower else rows[j][i] for i in range(n) for j in range(n)]
-    joined = ops.concatenate([ops.reshape(each, (*shape[:-2], 1)) for each in elements], len(shape) - 2)
-    return ops.reshape(joined, shape)
+    joined = ops.concatenate([ops.reshape(each, (*shape[:-2], 1)) for each in elements], rank - 2)
+    triangle = np.tri(n) if lower else np.tri(n).T
+    nan = ops.constant(np.where(triangle, np.nan, 0.0).astype(dtype_of(a)))
+    anywhere = ops.broadcast_in_dim(reduce(stablehlo.or_, failed), shape, range(rank - 2))
+    whole = ops.broadcast_in_dim(nan, shape, (rank - 2, rank - 1))
+    return stablehlo.select(anywhere, whole, ops.reshape(joined, shape))
 
 
 def _element(a: ir.Value, i: int, j: int) -> ir.Value:

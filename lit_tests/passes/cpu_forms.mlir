@@ -61,8 +61,8 @@ module @cholesky {
 // CHECK: [[FIRST:%[^ ]+]] = stablehlo.sqrt
 // CHECK: stablehlo.divide {{%[^ ]+}}, [[FIRST]]
 // CHECK: stablehlo.sqrt
-// CHECK: stablehlo.select
 // CHECK: stablehlo.concatenate
+// CHECK: stablehlo.select
 
 // -----
 
