@@ -43,7 +43,6 @@ Binary = Callable[[Operand, Operand], Tensor]
 
 # ---- sizes: what is known of integers -------------------------------------------------------------------------
 
-
 # Of small constants of these kinds, which may be sizes later, NumPy's result, which wraps around as the op's.
 _FOLDED = {"stablehlo.not": "b"} | {
     f"stablehlo.{name}": "iu" for name in ("add", "subtract", "multiply", "minimum", "maximum")
@@ -323,7 +322,8 @@ def convert(x: Tensor, dtype: DType | type | str) -> Tensor:
         number = convert(convert(x, np.int8), target)
         return once(number) if target.kind == "f" and decided_by_rounding(x) else number
     result = x.builder.op("stablehlo.convert", [x], x.dims, target)
-    if fits and target.kind in "iu" and (x.dtype.itemsize <= target.itemsize or wide_integer(target)):
+    turns = x.dtype.kind == "u" and target.kind == "i"  # of one width: the greatest numbers are negative ones then
+    if fits and target.kind in "iu" and (x.dtype.itemsize + turns <= target.itemsize or wide_integer(target)):
         x.builder.knowing(result, sizes)
     return result
 

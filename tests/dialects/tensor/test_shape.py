@@ -335,6 +335,8 @@ def test_integer_arithmetic_wraps_as_data():
     i = pt.lscalar("i")
     outputs = [(i + i) // 2, i + i < i, pt.maximum(i + i, 3), pt.switch(i + i < 0, i, 7)]
     check_lowering([i], outputs, 2**62)
+    x, signed = pt.dvector("x"), pt.cast(byte, "int8")
+    check_lowering([x, byte], [signed, x[:signed], x[: pt.cast(signed, "int64")]], np.arange(8.0), 200)
 
 
 def test_the_same_arithmetic_gives_sizes():
