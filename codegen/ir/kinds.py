@@ -50,6 +50,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -196,6 +197,7 @@ AXES: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 
 
+@cache
 def having(*facts: str, dialect: str = "") -> frozenset[str]:
     """The full names of the ops of which all of these hold: kinds and facts, as above."""
     return frozenset(name for name, own in _OPS.items() if own.issuperset(facts) and name.startswith(dialect))

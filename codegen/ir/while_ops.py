@@ -14,7 +14,6 @@ import numpy as np
 
 from . import ops
 from .bindings import ir, stablehlo
-from .ops import clone_block
 from .tidy import erase
 from .values import dtype_of, owner, sizes_of, terminator, users
 
@@ -169,7 +168,7 @@ def rebuild_while(
             known = {old.arguments[place]: arguments[index] for index, place in enumerate(keep)}
             for place, make in (replaced or {}).items():
                 known[old.arguments[place]] = make()
-            returned, known = clone_block(old, known)
+            returned, known = ops.clone_block(old, known)
             if number == 0:
                 return returned
             extra = list(arguments[len(keep) :])

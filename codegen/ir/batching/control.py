@@ -22,7 +22,6 @@ from .. import ops, while_ops
 from ..bindings import ir, stablehlo
 from ..functions import add_function, call
 from ..kinds import direction_of, identity
-from ..ops import captured
 from ..values import constant, dtype_of, free_symbol, owner, returned_by, sizes_of, symbol_of, terminator, users
 from ..while_ops import increment, invariants
 from .batcher import CONTROL, Batcher, Row, only_grows
@@ -53,7 +52,7 @@ def _spread(batcher: Batcher, block: ir.Block, known: Mapping[ir.Value, bool]) -
         elif op.name in ("stablehlo.if", "stablehlo.case"):
             found = _of_branches(batcher, op, has(op.operands[0]), each)
         else:
-            found = [any(map(has, [*op.operands, *captured(op)]))] * len(op.results)
+            found = [any(map(has, [*op.operands, *ops.captured(op)]))] * len(op.results)
         each.update(zip(op.results, found, strict=True))
     return [has(value) for value in terminator(block).operands]
 
