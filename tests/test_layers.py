@@ -194,13 +194,13 @@ SHELVES = {
     ),
     "models": (3_405, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (2_096, r"tools/"),
-    "calls": (7_976, r"runtime/|hlograph/"),
-    "rules": (10_484, r"dialects/"),
-    "pad": (3_034, r"codegen/passes/pad/"),
-    "passes": (6_473, r"codegen/passes/"),
-    "core": (15_630, r"codegen/"),
+    "calls": (8_400, r"runtime/|hlograph/"),
+    "rules": (10_700, r"dialects/"),
+    "pad": (3_300, r"codegen/passes/pad/"),
+    "passes": (7_900, r"codegen/passes/"),
+    "core": (15_900, r"codegen/"),
 }
-TESTS = 51_586  # lines of tests/ and lit_tests/
+TESTS = 54_500  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:
