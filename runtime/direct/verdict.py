@@ -21,7 +21,6 @@ import json
 import os
 import platform
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -36,6 +35,7 @@ from typing import Any
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
+from .. import kept
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
@@ -43,11 +43,7 @@ QUIET = 2.0  # seconds of waiting before a line says what is waited for
 COMMAND = ("-P", "-m", "hlograph.runtime.direct")
 SELF_TEST = ("-P", "-m", "hlograph.runtime.direct.self_test")
 TRYING = "hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)"
-NOWHERE = (
-    "a self-test would have to be repeated by each process: there is no place for its verdict, neither in the user's "
-    "cache nor for temporary files; set XDG_CACHE_HOME to a folder that this user alone can write to"
-)
-_LARGEST = 1 << 16  # bytes of a file that is read
+NOWHERE = f"a self-test would have to be repeated by each process: {kept.NOWHERE}"
 _PACKAGES = ("jaxlib", "llvmlite", "numpy", "scipy")
 # For the self-test: the CPU alone, without options and caches of JAX's and XLA's that may be set.
 _SET = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "PYTHONWARNINGS": "ignore"}
@@ -125,35 +121,19 @@ def _package(name: str) -> tuple[str, str]:
 
 def files() -> list[Path]:
     """Where a verdict may be: in the user's cache, else in a place that ends with the machine's uptime."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    cache_ = Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~")) / ".cache"
-    roots = cache_, Path(tempfile.gettempdir()) / f"hlograph-{os.geteuid()}"
-    return [root / "hlograph" / "direct" / f"{identity()}.json" for root in roots]
+    return kept.paths(f"{identity()}.json")
 
 
 def place() -> Path | None:
     """The file for it in the first folder that it can be kept in, which is made; None where there is no such folder."""
-    for path in files():
-        folder = path.parent
-        with contextlib.suppress(OSError):
-            for part in (folder.parent.parent, folder.parent, folder):
-                part.mkdir(0o700, parents=part is folder.parent.parent, exist_ok=True)
-            if _is_safe(folder):
-                with tempfile.TemporaryFile(dir=folder) as file:
-                    file.write(bytes(_LARGEST))  # a full disk tells now, not after the self-test
-                return path
-    return None
+    return kept.place(f"{identity()}.json")
 
 
 def read() -> Verdict | None:
     """The first verdict on disk that still counts, and that this user or root has written."""
-    for path in files():
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-                status = os.fstat(file.fileno())
-                if not (stat.S_ISREG(status.st_mode) and _is_own(status) and _is_safe(path.parent)):
-                    continue
-                found = json.loads(str(file.read(_LARGEST), "utf-8"))
+    for data in kept.read(f"{identity()}.json"):
+        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
+            found = json.loads(str(data, "utf-8"))
             good, tried = found["good"] is True, tuple(map(str, found["tried"]))
             if good or 0 <= time.time() - found["made"] < EXPIRES:
                 return Verdict(good, str(found["reason"]), found["made"] + 0.0, tried)
@@ -166,30 +146,7 @@ def store(verdict: Verdict) -> None:
     Raises:
         OSError: there is nowhere to keep it.
     """
-    path = place()
-    if path is None:
-        raise OSError(NOWHERE)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".new")
-    try:
-        with open(handle, "w") as file:
-            json.dump(dataclasses.asdict(verdict), file)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _is_safe(folder: Path) -> bool:
-    """Whether nobody but this user and root can put something of ours in it aside, or lead its path elsewhere."""
-    real = folder.resolve()
-    return all(_is_own(os.lstat(part)) for part in {folder, *folder.parents, real, *real.parents})
-
-
-def _is_own(status: os.stat_result) -> bool:
-    """Whether this user or root owns a file, link or folder, and nobody else can change it, or what they own in it."""
-    mode = status.st_mode
-    sticky = stat.S_ISDIR(mode) and mode & stat.S_ISVTX
-    return status.st_uid in (0, os.geteuid()) and bool(stat.S_ISLNK(mode) or sticky or not mode & 0o022)
+    kept.store(f"{identity()}.json", json.dumps(dataclasses.asdict(verdict)).encode())
 
 
 # ---- the self-test ---------------------------------------------------------------------------------------------------
