@@ -32,13 +32,14 @@ from .calls.arguments import sizes_of_call, to_arrays
 from .calls.memory import aligned, is_aligned
 from .direct import verdict
 from .direct.call import TRIALS, DirectCall
-from .direct.object_code import DirectCallRefused, functions, loading
+from .direct.object_code import functions, loading
 from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Executable
 from .executables.padding import static_shape
 from .executables.policy import Policies, dependent_roots
 from .executables.serving import Serving
+from .object_files import DirectCallRefused
 from .options import CompileOptions, Numpy
 
 FormName = Literal["arrays", "logp", "density", "expand"]

@@ -21,8 +21,9 @@ import numpy as np
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib, serialized_executable
 from ..calls.memory import pool
+from ..object_files import DirectCallRefused
 from .executable import ALIGNMENT, CpuExecutable, Value
-from .object_code import DirectCallRefused, IrCode, ObjectCode
+from .object_code import IrCode, ObjectCode
 
 _LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/function.c
 TRIALS = 8  # random inputs tried before a function is given out
@@ -177,7 +178,8 @@ class Workspace:
 def _aligned(size: int) -> np.ndarray:
     """Zero bytes at an address that kernels accept; many are the system's again when they are freed."""
     if size >= _LARGE:
-        return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+        flags = (mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,) if hasattr(mmap, "MAP_PRIVATE") else ()
+        return np.frombuffer(mmap.mmap(-1, size, *flags), np.uint8)
     memory = np.zeros(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size]

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import re
-import struct
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, wraps
@@ -24,37 +23,17 @@ from typing import Any, TypeVar
 import jax
 
 from ...codegen import forks
-from ...codegen.errors import CompileError
 from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_blas
+from ..object_files import DirectCallRefused, names
+from ..platforms import c_function, here
 
 Made = TypeVar("Made")
-
-# Functions of the C library that kernels may call: XLA takes them from the process, too. Those of XLA's own runtime
-# (`__xla_cpu_runtime_...`) cannot be found from outside of jaxlib.
-_MATH = [
-    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf"),
-    *("erfc", "exp", "exp2", "expm1", "fabs", "floor", "fmax", "fmin", "fmod", "hypot", "lgamma", "log", "log10"),
-    *("log1p", "log2", "nearbyint", "nextafter", "pow", "rint", "round", "sin", "sinh", "sqrt", "tan", "tanh"),
-    *("tgamma", "trunc"),
-]
-# glibc keeps versions of a function. jaxlib is linked with those of glibc 2.27, newest first; the later ones of
-# `log` and `pow` give a NaN of the other sign.
-_GLIBC = ("2.27", "2.23", "2.16", "2.14", "2.2.5")
-OUTSIDE = frozenset([*_MATH, *(name + "f" for name in _MATH), "sincos", "sincosf", "memcpy", "memmove", "memset"])
 
 FOLDER = Path(__file__).with_name("native")
 BLAS = tuple(cpu_blas.TARGETS.values())  # functions of ours that PJRT and direct calls both call
 _BY_BLAS = ("sgemm", "dgemm", "spotrf", "dpotrf")  # what they call
-
-_VARIABLES = (".data", ".ldata", ".bss", ".lbss", ".tdata", ".tbss")  # sections that may be written to
-_RELOCATED = (".data.rel.ro", ".ldata.rel.ro")  # constants that hold addresses
-_NARROW = (10, 11)  # R_X86_64_32 and 32S, addresses of 32 bits: LLVM cuts off those that need more
-
-
-class DirectCallRefused(CompileError):
-    """This executable cannot be called without PJRT; the message says why."""
 
 
 def once(make: Callable[[], Made]) -> Callable[[], Made]:
@@ -80,13 +59,13 @@ class ObjectCode:
     """
 
     def __init__(
-        self, files: Sequence[bytes], outside: Collection[str] = OUTSIDE, given: Mapping[str, int] | None = None
+        self, files: Sequence[bytes], outside: Collection[str] | None = None, given: Mapping[str, int] | None = None
     ) -> None:
         """Links the object files.
 
         Args:
             files: what they are.
-            outside: functions of the C library that they may call; those of XLA's kernels by default.
+            outside: functions of the C library that they may call; those of XLA's kernels by default (see `platforms`).
             given: addresses of further ones that they may call.
 
         Raises:
@@ -94,11 +73,11 @@ class ObjectCode:
                 machine code (some hardened ones).
         """
         llvm = binding()
-        objects = [llvm.ObjectFileRef.from_data(data) for data in files]
-        symbols = [symbol for file in objects for symbol in _symbols(file)]
-        self._names = {name for name, defined in symbols if defined}
+        read = [names(data, here().form) for data in files]
+        self._names = {name for has, _ in read for name in has}
         addresses = dict(given or {})
-        for name in {name for name, _ in symbols} - self._names - addresses.keys():
+        outside = here().outside if outside is None else outside
+        for name in {name for _, needs in read for name in needs} - self._names - addresses.keys():
             if name not in outside:
                 raise DirectCallRefused(f"the machine code calls {name}, which is a part of XLA's runtime")
             addresses[name] = c_function(name)
@@ -106,8 +85,8 @@ class ObjectCode:
         self._engine = _engine(module)
         for name, address in addresses.items():
             self._engine.add_global_mapping(module.get_function(name), address)
-        for file in objects:
-            self._engine.add_object_file(file)
+        for data in files:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:
@@ -174,44 +153,6 @@ def loading() -> Iterator[None]:
     thread.start()
     yield
     thread.join()
-
-
-def _symbols(file: Any) -> Iterator[tuple[str, bool]]:
-    """Names of an object file's symbols that others see, and whether they are in it."""
-    tables = {}
-    for section in file.sections():
-        name = (section.name() or b"").decode()
-        if name.startswith(_VARIABLES) and not name.startswith(_RELOCATED) and section.size():
-            raise DirectCallRefused(f"the machine code has variables of its own ({name})")
-        if name in (".symtab", ".strtab"):
-            tables[name] = section.data()
-        relocations = struct.iter_unpack("<QQq", section.data()) if name.startswith(".rela") else ()
-        if any(info & 0xFFFFFFFF in _NARROW for _, info, _ in relocations):
-            raise DirectCallRefused("the machine code has addresses of 32 bits")
-    names = tables[".strtab"]
-    for at, info, _, number, _, _ in struct.iter_unpack("<IBBHQQ", tables[".symtab"]):
-        if info >> 4:  # all but local ones
-            yield names[at : names.index(b"\0", at)].decode(), number != 0
-
-
-def c_function(name: str) -> int:
-    """The address of a function of the C library.
-
-    Raises:
-        DirectCallRefused: this C library has not got it.
-    """
-    try:
-        # Their names are visible to the whole process then, if they were not before.
-        library = ctypes.CDLL("libm.so.6", mode=ctypes.RTLD_GLOBAL)
-        find = library.dlvsym
-    except (OSError, AttributeError):
-        raise DirectCallRefused("this system has another C library than glibc") from None
-    find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
-    for version in _GLIBC:
-        address = find(None, name.encode(), f"GLIBC_{version}".encode())
-        if address:
-            return int(address)
-    raise DirectCallRefused(f"this C library has no {name}")
 
 
 def stored(name: str, outside: Collection[str], given: Mapping[str, int]) -> ObjectCode:

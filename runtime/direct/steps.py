@@ -19,34 +19,49 @@ import numpy as np
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import initialize_lapack, lapack_handlers
 from ...codegen.ir.values import numpy_dtype
+from ..object_files import DirectCallRefused
+from ..platforms import c_function, here
 from ..wire import Message
 from .executable import ALIGNMENT, ELEMENT_TYPES, CpuExecutable, Slice, Value, dense_type, reading, slice_of
-from .object_code import BLAS, DirectCallRefused, blas_code, c_function, native_code, once
+from .object_code import BLAS, blas_code, native_code, once
 
 WORKSPACE, PARAMETERS = 1, 2  # words of a workspace: where it is, and where its first parameter is
 _TYPED_FFI = 4  # xla.CustomCallApiVersion
 _MOST_ARRAYS = 16  # that are sorted together; as in native/sort.c
 
 # Pointers have types, as LLVM has them up to 15. Floating point is as XLA's threads have it: round to nearest, no
-# traps, subnormal numbers are zero. The caller's mode comes back afterwards.
-_TEXT = """
-declare void @llvm.x86.sse.stmxcsr(i8*)
-declare void @llvm.x86.sse.ldmxcsr(i8*)
-
-define i32 @run(i64 %workspace) {{
-  %before = alloca i8, i64 4, align 4
+# traps, subnormal numbers are zero. The caller's mode comes back afterwards. Of each register: declarations, its value
+# kept as %before and ours put into it, and the one before.
+_MODES = {
+    "mxcsr": (
+        "declare void @llvm.x86.sse.stmxcsr(i8*)\ndeclare void @llvm.x86.sse.ldmxcsr(i8*)",
+        """  %before = alloca i8, i64 4, align 4
   %mode = alloca i32
   %ours = bitcast i32* %mode to i8*
   call void @llvm.x86.sse.stmxcsr(i8* %before)
   store i32 40896, i32* %mode
-  call void @llvm.x86.sse.ldmxcsr(i8* %ours)
+  call void @llvm.x86.sse.ldmxcsr(i8* %ours)""",
+        "  call void @llvm.x86.sse.ldmxcsr(i8* %before)",
+    ),
+    "fpcr": (
+        "declare i64 @llvm.aarch64.get.fpcr()\ndeclare void @llvm.aarch64.set.fpcr(i64)",
+        """  %before = call i64 @llvm.aarch64.get.fpcr()
+  call void @llvm.aarch64.set.fpcr(i64 16777216)""",
+        "  call void @llvm.aarch64.set.fpcr(i64 %before)",
+    ),
+}
+_TEXT = """
+{declare}
+
+define i32 @run(i64 %workspace) {{
+{enter}
 {body}
   br label %end
 failed:
   br label %end
 end:
   %code = phi i32 [ 0, %{last} ], [ 1, %failed ]
-  call void @llvm.x86.sse.ldmxcsr(i8* %before)
+{leave}
   ret i32 %code
 }}
 """
@@ -91,7 +106,9 @@ class Steps:
         with reading():
             self._sequence(executable.steps)
         self.words = np.array(self._written, np.uint64)
-        self.text = _TEXT.format(body="\n".join(self._lines), last=self._block)
+        declare, enter, leave = _MODES[here().mode]
+        body = "\n".join(self._lines)
+        self.text = _TEXT.format(declare=declare, enter=enter, body=body, last=self._block, leave=leave)
 
     # ---- workspaces --------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,8 @@ from typing import Any
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
-from .. import kept
+from .. import kept, platforms
+from ..object_files import DirectCallRefused
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
@@ -77,8 +78,10 @@ def switched_off() -> bool:
 @cache
 def unsupported() -> str:
     """Why there are no direct calls here, whatever a self-test says; "" where there may be."""
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        return f"machine code is loaded on x86-64 Linux only, not on {platform.platform()}"
+    try:
+        platforms.here()
+    except DirectCallRefused as error:
+        return str(error)
     if not proven_jaxlib():
         return f"not tried with jaxlib {metadata.version('jaxlib')}, only with {', '.join(PROVEN_JAXLIB)}"
     found, _ = _package("llvmlite")
@@ -92,7 +95,9 @@ def identity() -> str:
     """A digest of what the direct call depends on: packages, with the installer's digests of their files, Python, the C
     library, the processor, and the code here.
     """
-    code = sorted(path for path in Path(__file__).parent.rglob("*") if path.suffix in (".py", ".o"))
+    folder = Path(__file__).parent
+    code = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".o"))
+    code += [folder.parent / f"{name}.py" for name in ("object_files", "platforms", "wire")]
     told = [text for package in _PACKAGES for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.
     told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), _processor()]

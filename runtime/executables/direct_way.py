@@ -24,7 +24,7 @@ from ...codegen import forks
 from ..calls.from_numpy import Due, Place, Ways
 from ..direct import verdict
 from ..direct.call import DirectCall, compare, difference, serialized
-from ..direct.object_code import DirectCallRefused
+from ..object_files import DirectCallRefused
 from ..options import CpuOptions
 
 FIRST = 9  # calls by PJRT before the direct way is tried

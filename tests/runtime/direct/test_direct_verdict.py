@@ -360,8 +360,8 @@ def test_the_switch(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 OTHERS: dict[str, tuple[Any, str, Any, str]] = {
     "switched off": (os.environ, verdict.SWITCH, "0", "switched off by HLOGRAPH_DIRECT"),
-    "Mac": (sys, "platform", "darwin", "machine code is loaded on x86-64 Linux only"),
-    "Arm": (platform, "machine", lambda: "aarch64", "machine code is loaded on x86-64 Linux only"),
+    "a Mac with an Intel processor": (sys, "platform", "darwin", "machine code is loaded on x86-64 Linux, ARM Linux"),
+    "RISC-V": (platform, "machine", lambda: "riscv64", "machine code is loaded on x86-64 Linux, ARM Linux"),
     "a new jaxlib": (verdict, "proven_jaxlib", lambda: False, "not tried with jaxlib"),
     "no llvmlite": (verdict, "_package", lambda _: ("", ""), "llvmlite is not installed: pip install 'llvmlite>=0.44'"),
     "an old llvmlite": (verdict, "_package", lambda _: ("0.43.0", ""), "llvmlite is 0.43.0: pip install"),
