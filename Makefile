@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest nightly gpu outside conformance demo without-jax bench versions smoke canary dist aot ops native clean
+.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance demo without-jax bench versions smoke canary dist aot ops native clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -32,6 +32,8 @@ help:
 	@echo 'make dist     wheel and source distribution in dist/, installed in a clean environment and tried from elsewhere'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
 	@echo 'make without-jax  a model in C, and in a Python without JAX, through a PJRT plugin'
+	@echo 'make docs     the site, into build/docs/html, in an environment of its own (two minutes once notebooks are cached)'
+	@echo 'make docs-check  the same, and pages of it opened in a headless Chromium: pictures in build/docs-shots'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, many chains, into docs/gpu.md (GPU=cpu tries it)'
@@ -148,6 +150,20 @@ without-jax: $(STAMP) build/c/run_model
 	@build/c/run_model $(PLUGIN) build/c/logistic.mlirbc
 	@echo '==> Python'
 	@$(PY) examples/without_jax.py run build/c $(PLUGIN)
+
+# Warnings are errors. The notebooks run, and what they printed is kept until their text changes.
+DOCS_PY := build/docs-venv/bin/python
+build/docs-venv/.installed: pyproject.toml
+	@$(choose_python); .ci/environment build/docs-venv "$$python" --editable '.[docs]'
+	@touch $@
+
+docs: build/docs-venv/.installed
+	@mkdir -p build/docs
+	@$(DOCS_PY) -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/docs/html
+	@echo '==> build/docs/html/index.html'
+
+docs-check: docs
+	@$(DOCS_PY) tests/site.py
 
 bench: setup
 	@$(PY) benchmarks/run.py

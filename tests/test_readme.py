@@ -88,13 +88,27 @@ def test_the_readme_fits_a_few_screens():
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / README, *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / README, *sorted((ROOT / "docs").rglob("*.md"))]:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 # ---- pages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("page", "places", "said"),
+    [
+        ("docs/index.md", (1, 2), "9 compiles for 59 lengths"),
+        ("docs/how-to/new_data.md", (1, 2), "2 calls; "),
+        ("docs/how-to/policy.md", (0,), "n<=64"),
+        ("docs/how-to/refusals.md", (0,), "dimensions\n  n  size of axis 0 of x"),
+    ],
+)
+def test_what_short_pages_say(page, places, said, capsys):
+    run(page, *places)
+    assert said in capsys.readouterr().out
 
 
 def test_functions_in_jax(capsys):

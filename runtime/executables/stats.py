@@ -73,6 +73,23 @@ class Stats:
         calls = sum(entry.calls for entry in self.by_executable)
         return sum(entry.calls * entry.padding_share for entry in self.by_executable) / calls if calls else 0.0
 
+    def __str__(self) -> str:
+        """A line on calls and compiles, a row for each executable, and what else there is to know."""
+        jitted = f", {self.jax_calls:,} by jax.jit" if self.jax_calls else ""
+        loaded = f", {self.loaded:,} loaded" if self.loaded else ""
+        compiled = f"{_counted(self.compiles, 'compile')} in {self.compile_seconds:.2f} s{loaded}"
+        lines = [f"{_counted(self.calls, 'call')}{jitted}; {compiled}"]
+        width = max((len(entry.sizes) for entry in self.by_executable), default=0)
+        for entry in self.by_executable:
+            line = f"  {entry.policy:6}  {entry.sizes:{width}}"
+            if entry.policy == "padded":
+                line += f"  {_counted(entry.calls, 'call')}, {entry.padding_share:.0%} padding"
+            lines.append(line.rstrip())
+        lines += [f"  not padded: {name}: {reason}" for name, reason in self.refusals.items()]
+        lines += [f"  bundle: {line}" for line in self.bundle]
+        lines += [f"  off: {self.unproven}"] if self.unproven else []
+        return "\n".join(lines)
+
     @staticmethod
     def total(parts: Sequence[Stats], *, traces: int = 0, jax_calls: int = 0) -> Stats:
         """The statistics of several functions together; `traces` and `jax_calls` are the jitted one's that has them."""
@@ -86,6 +103,10 @@ class Stats:
             traces=traces,
             jax_calls=jax_calls,
         )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 class Counter:
