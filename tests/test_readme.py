@@ -56,8 +56,8 @@ def test_the_tour(tmp_path, capsys):
 
 
 def test_every_other_block_of_the_readme(capsys):
-    assert len(blocks(README)) == 5
-    found = run(README, *range(5))
+    assert len(blocks(README)) == 4
+    found = run(README, *range(4))
     printed = capsys.readouterr().out
     np.testing.assert_allclose(found["slope"], [2.5, 2.5], rtol=1e-6)
     np.testing.assert_allclose(found["curvatures"], np.full((10, 2, 2), -1.25), rtol=1e-6)
@@ -66,24 +66,24 @@ def test_every_other_block_of_the_readme(capsys):
     np.testing.assert_array_equal(picked, [3.0, 4.0])
     assert mean == 3.5
     assert "9 compiles for 59 lengths" in printed
-    assert any(line.startswith("sink_reductions") for line in printed.splitlines())
 
 
-def test_the_memory_that_the_readme_says_of_a_loop(capsys):
-    found = run(README, 1, 4, **run(README, 0))
-    text = blocks(README)[4]
-    said = [int(number.replace(",", "")) for number in re.search(r"# ([\d,]+), not ([\d,]+)", text).groups()]
-    arguments = [found[name] for name in ("h", "w", "data")]
-    written = jax.jit(found["simulated"]).lower(*arguments).compile().memory_analysis().temp_size_in_bytes
-    ours = found["lowered"].compile().memory_analysis().temp_size_in_bytes
+def test_the_memory_that_the_readme_says_of_a_loop():
+    """By the tutorial's function; the README's numbers are in MiB."""
+    page = "docs/tutorials/loops_and_memory.md"
+    found: dict[str, Any] = {}
+    for text in re.findall(r"```\{code-cell\} ipython3\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[:1]:
+        exec(compile(text, page, "exec"), found)
+    lowered = [jit(found["simulated"](512)).lower(found["h"], found["w"]) for jit in (hlograph.jit, jax.jit)]
+    ours, written = (one.compile().memory_analysis().temp_size_in_bytes / 2**20 for one in lowered)
+    said = re.search(r"([\d.]+) MiB in place of (\d+) for 512 steps", (ROOT / README).read_text()).groups()
+    np.testing.assert_allclose([ours, written], [float(number) for number in said], rtol=0.25)
     assert written > 100 * ours
-    np.testing.assert_allclose([ours, written], said, rtol=0.1)
-    np.testing.assert_allclose(found["lowered"].compile()(*arguments), found["simulated"](*arguments), rtol=1e-5)
 
 
 def test_the_readme_fits_a_few_screens():
     lines = (ROOT / README).read_text().splitlines()
-    assert len(lines) <= 150
+    assert len(lines) <= 120
     assert max(map(len, lines)) < 200
 
 
