@@ -29,6 +29,7 @@ from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.errors import ArgumentError, ArgumentShapeError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import no_transformation, trace_state, vmapped
+from ..codegen.ir.jax_tracing import is_staging
 from ..codegen.ir.tidy import tidy
 from ..codegen.passes import parse_spec
 from ..codegen.passes.registry import Optimize
@@ -135,6 +136,8 @@ class Jit(Written):
                 raise
             self._hand_over(leaves)
             return outputs
+        if plan.calls_python and is_staging():
+            return self._jax(*args, **kwargs)
         outputs = plan.function(*(leaves if plan.prepare is None else plan.prepare(leaves)))
         self._calls_of_programs += 1
         if not self._calls_of_programs & (_OFTEN - 1):
@@ -145,7 +148,7 @@ class Jit(Written):
         """Recognizes calls with arrays like these, which have been run, at a glance from now on."""
         if plan.recognizing is None:
             assert plan.function is not None
-            if self._static or any(type(x) is not ARRAY for x in leaves):
+            if self._static or plan.calls_python or any(type(x) is not ARRAY for x in leaves):
                 return
             plain = not kwargs and len(leaves) == len(args) and all(x is y for x, y in zip(leaves, args, strict=True))
             avals = [x.aval for x in leaves]

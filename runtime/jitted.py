@@ -35,6 +35,7 @@ from ..codegen.passes.xla_bugs import LIBRARY, bugs_of
 from ..codegen.program import Program
 from ..codegen.signature import Signature, find_roots
 from ..dialects.jax.axes import describe_arguments, name_axes
+from ..dialects.jax.callbacks import calls_python
 from ..dialects.jax.module import bind, name_of, signature_of
 from ..dialects.jax.trace import NotWanted, Traced, equations, is_key, largest, trace
 from .calls.arguments import MISSING, find_sizes
@@ -251,6 +252,11 @@ class Plan:
     restore: Callable[[Any], Any] | None = None
     note: str = ""
     recognizing: Callable[..., Any] | None = None
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether Python functions run in it."""
+        return self.function is not None and bool(self.function.program.host_calls)
 
 
 def preparation(
@@ -490,7 +496,7 @@ class Programs:
 
     def _worth_lowering(self, jaxpr: Any) -> bool:
         """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
-        if jaxpr.effects:
+        if jaxpr.effects or calls_python(equations(jaxpr)):
             return False
         if self.numpy and self.planned:
             return True

@@ -69,9 +69,19 @@ COMPAT trace_state | ALL | jax.extend.core:get_opaque_trace_state SRC.core:get_o
 COMPAT x64_switch | calls without x64 mode take 0.4 us more | X64.{swap_local,set_local,_update_thread_local_hook}
 COMPAT x64_flag | ALL | X64.value SRC.config:enable_x64.value
 COMPAT inconclusive_error | DIMENSIONS | jax.errors:INCONCLUSIVE SRC.core:INCONCLUSIVE
-COMPAT size_primitive | DIMENSIONS | SRC.export.shape_poly:dim_as_value_p
-COMPAT register_number | `import hlograph.dialects.jax.trace` fails | SRC.core:pytype_aval_mappings
-COMPAT register_number | jax.numpy refuses fractions of sizes, which then are a trace per value | NUMBERS jax:jit
+TRACING size_primitive | DIMENSIONS | SRC.export.shape_poly:dim_as_value_p
+TRACING register_number | `import hlograph.dialects.jax.trace` fails | SRC.core:pytype_aval_mappings
+TRACING register_number | jax.numpy refuses fractions of sizes, which then are a trace per value | NUMBERS jax:jit
+TRACING keep_staged | DIMENSIONS | SRC.interpreters.partial_eval:DynamicJaxprTrace.process_primitive
+TRACING keep_staged | DIMENSIONS | SRC.config:eager_constant_folding
+TRACING keep_scan_lengths | a scan with a symbolic `length` is refused | SRC.lax.control_flow.loops:_infer_scan_length
+TRACING callbacks | DIMENSIONS | SRC.callback:{pure_callback_p,io_callback_p}
+TRACING callbacks | DIMENSIONS | SRC.debugging:debug_callback_p
+TRACING callbacks | functions with `jax.debug.print` and named dimensions fail | SRC.debugging:debug_print_impl
+TRACING without_order | DIMENSIONS | SRC.callback:{_IOEffect,_OrderedIOEffect}
+TRACING without_order | DIMENSIONS | SRC.debugging:{debug_effect,ordered_debug_effect}
+TRACING without_order | DIMENSIONS | SRC.effects:ordered_effects
+TRACING is_staging | functions that call Python fail under transformations | SRC.core:trace_ctx.trace
 COMPAT host_callback | programs that call Python fail | SRC.interpreters.mlir:ModuleContext.add_host_callback
 COMPAT _on_mesh | `shard_map` with explicit axes fails | SRC.core:get_cur_mesh_sharding
 COMPAT with_equal_axes | functions in `shard_map` fail where arguments vary over other axes | AXES
@@ -96,6 +106,7 @@ _SHORT = {
     "BINDINGS": "codegen/ir/bindings.py",
     "DRIVER": "codegen/ir/driver.py apply_rewrites",
     "COMPAT": "codegen/ir/jax_compat.py",
+    "TRACING": "codegen/ir/jax_tracing.py",
     "SELECTION": "dialects/rewrites/selection.py",
     "MODES": "runtime/mode/classes.py",
     "KEYS": "dialects/tensor/random.py",

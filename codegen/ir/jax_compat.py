@@ -69,23 +69,6 @@ def has_clients() -> bool:
     return bool(getattr(sys.modules.get("jax._src.xla_bridge"), "_backends", None))
 
 
-def closed_over(traced: Any) -> Sequence[Any]:
-    """The arrays that a function, traced by `jax.jit(f).trace`, uses besides its arguments."""
-    return [*traced.jaxpr.consts, *getattr(traced, "_consts", ())]
-
-
-def evaluate_equation(equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """The results of a jaxpr's equation; of traced operands it becomes an equation of theirs."""
-    primitive = equation.primitive
-    params = primitive.get_bind_params(equation.params)
-    functions: Sequence[Any] = ()
-    if not isinstance(params, dict):  # functions apart from the other parameters, until JAX 0.11
-        functions, params = params
-    with equation.ctx.manager:
-        results = primitive.bind(*functions, *operands, **params)
-    return results if primitive.multiple_results else [results]
-
-
 def geqrf_primitive() -> Any:
     """JAX's QR factorization as LAPACK packs it: from a matrix, the factors and `tau`."""
     from jax._src.lax import linalg
@@ -109,32 +92,6 @@ def keep_weakly(*types: type) -> None:
 
     kept: Any = getattr(util, "weakref_cache_key_types", set())
     kept.update(types)
-
-
-def size_primitive() -> Any:
-    """The primitive that makes data of a symbolic size."""
-    from jax._src.export import shape_poly
-
-    return shape_poly.dim_as_value_p
-
-
-def register_number(kind: type, as_array: Callable[[Any], Any], aval: Callable[[Any], Any]) -> None:
-    """Has JAX's functions take values of a class as they take Python's numbers.
-
-    Args:
-        kind: the class.
-        as_array: makes an array of a value, where one is traced.
-        aval: what that will be.
-    """
-    from jax._src import core, dtypes
-
-    mappings: Any = core.pytype_aval_mappings
-    mappings[kind] = aval
-    register = getattr(dtypes, "register_canonicalize_value_handler", None)
-    if register is not None:
-        register(kind, as_array)
-    else:  # JAX 0.7: as it makes data of its symbolic sizes
-        kind.dimension_as_value = as_array  # type: ignore[attr-defined]
 
 
 def trace_state() -> Any:

@@ -22,7 +22,7 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun  # type: ignore[a
 from ...codegen.artifact.parameters import fits
 from ...codegen.errors import GraphError
 from ...codegen.graph import fresh
-from ...codegen.ir.jax_compat import evaluate_equation
+from ...codegen.ir.jax_tracing import evaluate_equation
 from ...codegen.parameters import Array, Parameter, digest_of
 from ...codegen.program import Program
 from .axes import dim_of, name_axes

@@ -26,7 +26,8 @@ from ...codegen.dims import Dim, minimum
 from ...codegen.errors import UnsupportedGraphError
 from ...codegen.ir.bindings import new_context
 from ...codegen.ir.functions import adopt
-from ...codegen.ir.jax_compat import geqrf_primitive, size_primitive
+from ...codegen.ir.jax_compat import geqrf_primitive
+from ...codegen.ir.jax_tracing import size_primitive
 from ...codegen.ir.modules import from_bytecode, to_bytecode
 from ...codegen.ir.values import main_function, numpy_dtype
 from .scope import read_size
@@ -88,7 +89,7 @@ def _rule(name: str, build: Build) -> Callable[..., Any]:
             return roots.setdefault(str(size), dimension.symbol(f"d{len(roots)}"))
 
         specs = tuple((tuple(dim(size) for size in aval.shape), np.dtype(aval.dtype)) for aval in ctx.avals_in)
-        return _call(ctx, name, _module(name, build, specs, tuple(params.items())), operands)
+        return call_module(ctx, name, _module(name, build, specs, tuple(params.items())), operands)
 
     return lower
 
@@ -111,7 +112,8 @@ def _module(
 # ---- calls in the module that JAX lowers to -------------------------------------------------------------------------
 
 
-def _call(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
+def call_module(ctx: Any, name: str, bytecode: bytes, operands: Sequence[Any]) -> Any:
+    """Calls the one function of a module, which becomes a private one of JAX's."""
     target = ctx.module_context.module
     source = from_bytecode(bytecode, target.context)
     results = ir.FunctionType(ir.TypeAttr(main_function(source).attributes["function_type"]).value).results
@@ -146,11 +148,11 @@ def lower_number(ctx: Any, *, tree: Tree, dtype: Any, weak: bool) -> Any:
 def lower_size(ctx: Any, *, dim: Any) -> Any:
     """A size of JAX's as data."""
     size, (aval,) = read_size(str(dim)), ctx.avals_out
-    known = _sizes_of(ctx).get(str(size))
+    known = sizes_of(ctx).get(str(size))
     return _call_scalar(ctx, "size", lambda builder: builder.size(size), aval.dtype) if known is None else [known]
 
 
-def _sizes_of(ctx: Any) -> dict[str, Any]:
+def sizes_of(ctx: Any) -> dict[str, Any]:
     """The values of the named sizes."""
     names = map(str, ctx.module_context.shape_poly_state.dim_vars)
     return {name: x for name, x in zip(names, ctx.dim_var_values, strict=True) if name != "_platform_index"}
@@ -158,13 +160,13 @@ def _sizes_of(ctx: Any) -> dict[str, Any]:
 
 def _call_scalar(ctx: Any, name: str, build: Callable[[Builder], Tensor], dtype: Any) -> Any:
     """A scalar that is made of the sizes, by a builder that knows them."""
-    sizes, builder = _sizes_of(ctx), Builder(new_context(), name)
+    sizes, builder = sizes_of(ctx), Builder(new_context(), name)
     types = [((), numpy_dtype(ir.RankedTensorType(x.type).element_type)) for x in sizes.values()]
     with builder.function("main", types) as handles:
         for root, x in zip(sizes, handles, strict=True):
             builder.add_root(SizeSource(root, x, None, data=True))
         builder.finish([hlo.convert(build(builder), dtype)])
-    return _call(ctx, name, to_bytecode(builder.module), list(sizes.values()))
+    return call_module(ctx, name, to_bytecode(builder.module), list(sizes.values()))
 
 
 def _float(tree: Tree, builder: Builder) -> Tensor:

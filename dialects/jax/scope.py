@@ -29,6 +29,8 @@ from ...codegen.ir.jax_compat import inconclusive_error
 
 # Whose questions are about how to write an expression, not about what is computed: JAX's own code and this one.
 _INSIDE = frozenset({"jax", "jaxlib", "hlograph"})
+# Whose frames lie between the user's line and what asks.
+_BETWEEN = frozenset({"numpy", "contextlib", "functools"})
 _EXAMPLE = '("n >= 2",)'
 # What an integer of so many bits holds.
 LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
@@ -274,12 +276,17 @@ def _asks_what_is_known(frame: FrameType, other: Any) -> bool:
     return True
 
 
+def asking(frame: FrameType | None = None) -> FrameType:
+    """The frame of the user's code that is run now."""
+    first = sys._getframe(1) if frame is None else frame
+    found: FrameType | None = first
+    while found is not None and (is_inside(found) or _package(found) in _BETWEEN):
+        found = found.f_back
+    return first if found is None else found
+
+
 def where(frame: FrameType | None = None) -> str:
     """The line of the user's code that is run now."""
-    frame = sys._getframe(1) if frame is None else frame
-    first = frame
-    while frame is not None and (is_inside(frame) or _package(frame) == "numpy"):
-        frame = frame.f_back
-    frame = frame or first
+    frame = asking(sys._getframe(1) if frame is None else frame)
     code = frame.f_code
     return f"{os.path.basename(code.co_filename)}:{frame.f_lineno} in {code.co_name}"

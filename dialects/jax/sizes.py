@@ -11,6 +11,8 @@ traced again, for these sizes alone.
 
 from __future__ import annotations
 
+import functools
+import gc
 import math
 import operator
 import sys
@@ -27,9 +29,10 @@ from jax.interpreters import mlir as jax_mlir
 
 from ...codegen import dims as dimension
 from ...codegen.dims import Dim
-from ...codegen.ir.jax_compat import inconclusive_error, register_number
+from ...codegen.ir.jax_compat import inconclusive_error
+from ...codegen.ir.jax_tracing import keep_scan_lengths, keep_staged, register_number
 from .rules import Tree, lower_number
-from .scope import LARGEST, Scope, bounds_from_one, is_inside, is_size
+from .scope import LARGEST, Scope, asking, bounds_from_one, is_inside, is_size
 
 _ARITHMETIC = {
     "+": "add",
@@ -54,8 +57,27 @@ def watch() -> None:
     """Makes JAX's symbolic sizes ask their `Scope`; those of other scopes are what they were."""
     (size,) = export.symbolic_shape("n")
     kind: Any = type(size)
+    # A class takes no property of this name; its dictionary does, before what is set next makes Python look again.
+    gc.get_referents(kind.__dict__)[0]["__class__"] = property(functools.partial(_class_of, kind))
     for name, method in _methods(kind).items():
         setattr(kind, name, method)
+    keep_staged(_is_open)
+    keep_scan_lengths(is_size, lambda size, other: size is other or size.scope.is_equal(size, other, asking()))
+
+
+def _class_of(kind: type, size: Any) -> type:
+    """For `isinstance(n, int)`, which asks for this where the type is another one."""
+    return int if type(size.scope) is Scope and not is_inside(sys._getframe(1)) else kind
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a parameter of an equation has symbolic sizes of a `Scope`."""
+    if isinstance(value, tuple):
+        return any(map(_is_open, value))
+    inner = getattr(value, "jaxpr", value)
+    if hasattr(inner, "outvars"):
+        return any(_is_open(getattr(x.aval, "shape", ())) for x in (*inner.invars, *inner.outvars))
+    return is_size(value)
 
 
 def _methods(kind: type) -> dict[str, Callable[..., Any]]:

@@ -24,6 +24,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax import export, tree_util
+from jax.extend.core import jaxpr_as_fun
 from jax.extend.source_info_util import register_exclusion
 
 from ...codegen import dims as dimension
@@ -35,7 +36,9 @@ from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.graph import named_parameters
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.functions import inline_calls
-from ...codegen.ir.jax_compat import closed_over
+from ...codegen.ir.host_calls import TARGET as HOST
+from ...codegen.ir.host_calls import HostCall
+from ...codegen.ir.jax_tracing import closed_over
 from ...codegen.ir.modules import deserialize_portable, verify
 from ...codegen.ir.tidy import drop_identities, sizes_first
 from ...codegen.ir.values import attributes_of, call_target, has_operations, main_function, symbol_of, walk
@@ -52,6 +55,7 @@ from .axes import (
     path_text,
     symbolic_specs,
 )
+from .callbacks import callback_rules, calls_python, unordered
 from .rules import rules
 from .scope import Fixed, Scope, is_size, solve
 from .sizes import Number, watch
@@ -291,7 +295,7 @@ class _Attempt:
             own_rules = any("custom_vjp" in name for name in names)
             self.facts = {
                 "shares": len(names) < _LONG and largest(jaxpr) < reduce_in_blocks.ELEMENTS,
-                "repeats": not own_rules and _NOT_UNIQUE.isdisjoint(names),
+                "repeats": not own_rules and _NOT_UNIQUE.isdisjoint(names) and not calls_python(equations(jaxpr)),
                 "scales": not own_rules and not _has_few_exponents(jaxpr),
             }
             if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
@@ -299,10 +303,22 @@ class _Attempt:
             if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
             _refuse_own_branches(equations(jaxpr), self.platforms, self.name)
+            if (without := unordered(jaxpr)) is not jaxpr:
+                evaluated = jaxpr_as_fun(without)
+                jitted = jax.jit(
+                    functools.wraps(flat)(lambda *arguments: evaluated(*tree_util.tree_leaves(arguments))),
+                    keep_unused=True,
+                )
+            functions: dict[str, HostCall] = {}
 
             def export_for(platform: str | None) -> export.Exported:
-                platforms = None if platform is None else [platform]
-                return export.export(jitted, platforms=platforms, _override_lowering_rules=rules())(*trees)
+                functions.clear()
+                return export.export(
+                    jitted,
+                    platforms=None if platform is None else [platform],
+                    disabled_checks=[export.DisabledSafetyCheck.custom_call(HOST)],
+                    _override_lowering_rules=(*rules(), *callback_rules(functions)),
+                )(*trees)
 
             if self.platforms:
                 exported = _exported_for(export_for, self.platforms, self.name)
@@ -322,7 +338,8 @@ class _Attempt:
         limits = () if scope is None else tuple(scope.limits.values())
         known += [] if scope is None else [*scope.guards.values(), *limits]
         module = _take_over(exported, symbol, described, result_tree, known, tuple(self.platforms))
-        return Traced(Program(module, filename=f"<{symbol}>"), result_tree, keys, limits=limits)
+        program = Program(module, filename=f"<{symbol}>", host_calls=functions)
+        return Traced(program, result_tree, keys, limits=limits)
 
 
 def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:

@@ -15,6 +15,7 @@ from jax import export
 
 from ...codegen import dims as dimension
 from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible, refuse_others
+from ...codegen.analysis.symbolic_calls import evaluate
 from ...codegen.constraints import Constraint
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
@@ -22,7 +23,7 @@ from ...codegen.program import Program
 from ...codegen.signature import known_constraints
 from ..executables.prepared import prepare_open
 from ..function import Function
-from ..transforms.callee import FunctionCall, evaluate
+from ..transforms.callee import FunctionCall
 from ..transforms.primitive import call
 
 Checks = Literal["refuse", "return", "drop"]
@@ -72,10 +73,9 @@ def to_jax_export(
         return results[0] if len(results) == 1 else tuple(results)
 
     exported.__name__ = exported.__qualname__ = program.name
-    wanted, specs = _platforms(program, platforms), _specs(program)
     with enable_x64(True):
         try:
-            return export.export(jax.jit(exported), platforms=wanted)(*specs)
+            return export.export(jax.jit(exported), platforms=_platforms(program, platforms))(*_specs(program))
         except ArgumentShapeError as error:
             raise UnsupportedGraphError(
                 f"JAX cannot decide by its rules what {program.name} demands of its sizes: {error}; specialize the "

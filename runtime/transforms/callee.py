@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import jax
-from jax import export
-from jax.core import max_dim, min_dim
 
 from ...codegen import dims as dimension
 from ...codegen import forks
-from ...codegen.dims import Dim
+from ...codegen.analysis.symbolic_calls import evaluate, find_symbols, is_symbolic
 from ...codegen.dtypes import kind_of
 from ...codegen.errors import (
     ArgumentShapeError,
@@ -30,7 +28,7 @@ from ...codegen.errors import (
     UnsupportedGraphError,
     UnsupportedOpError,
 )
-from ...codegen.ir.jax_compat import enable_x64, inconclusive_error, keep_weakly
+from ...codegen.ir.jax_compat import enable_x64, keep_weakly
 from ...codegen.program import Made, Program
 from ...codegen.signature import CheckSpec, Signature, flags_type
 from ..calls.arguments import find_sizes, narrowed
@@ -88,7 +86,8 @@ class Derived:
         source = self._program.source
         found = {str(key[0]): reason for key, reason in list(self._refused.items()) if key[0] != "batched"}
         if source is not None and source.inline is not None and not source.repeats:
-            found["derivatives of other results than a number"] = "computed again, results may have other signs"
+            again = "Python would be called twice" if self._program.host_calls else "results may have other signs"
+            found["derivatives of other results than a number"] = f"computed again, {again}"
         return found
 
     @property
@@ -196,12 +195,14 @@ class Callee:
     Attributes:
         name: seen in jaxprs, profiles and symbols.
         guest: whether its module goes into modules that somebody else compiles.
+        calls_python: whether Python functions run in it.
         inline: the same as a function that JAX can transform; None for one that did not come from JAX. What raises
             `UnsupportedGraphError` is then done with that.
     """
 
     name: str
     guest: bool = False
+    calls_python: bool = False
     inline: Inline | None = None
 
     def __init_subclass__(cls) -> None:
@@ -354,6 +355,10 @@ class FunctionCall(Callee):
         return self.function.program.signature
 
     @property
+    def calls_python(self) -> bool:  # type: ignore[override]
+        return bool(self.function.program.host_calls)
+
+    @property
     def count(self) -> int:
         return len(self.signature.arguments)
 
@@ -372,7 +377,7 @@ class FunctionCall(Callee):
                     "value must be known when the program is compiled"
                 )
             values[root.name] = known[place]
-        find = _find_symbols if _is_symbolic(shapes) else find_sizes
+        find = find_symbols if is_symbolic(shapes) else find_sizes
         return find(self.signature, shapes, values)
 
     def result_types(self, shapes: Sequence[Shape]) -> list[tuple[Shape, Any]]:
@@ -383,7 +388,7 @@ class FunctionCall(Callee):
         """Those of the results alone; a size from data is refused."""
         sizes, results = self.sizes(shapes), self.signature.results
         unknown = {name: x for x in results for dim in x.dims for name in dimension.roots(dim) - sizes.keys()}
-        if unknown and not self.signature.has_data_sizes and not _is_symbolic(shapes):
+        if unknown and not self.signature.has_data_sizes and not is_symbolic(shapes):
             results = self.function.prepared(sizes).program.signature.results
         elif unknown:
             name = min(unknown)
@@ -399,7 +404,7 @@ class FunctionCall(Callee):
 
     def module(self, shapes: Sequence[Shape]) -> PreparedProgram:
         """The program specialized; as it is where the shapes are symbols, as when JAX exports."""
-        if _is_symbolic(shapes):
+        if is_symbolic(shapes):
             return prepare_open(self.function.program)
         return self.function.prepared(self.sizes(shapes))
 
@@ -559,42 +564,3 @@ class Pushforward(Callee):
             return None
         places = tuple(back.get(i, -1) for i in found.places)
         return Derivative(found.callee, places, found.operands, tuple(map(self.places.index, found.seeds)))
-
-
-# ---- shapes that JAX has as symbols, when it exports ----------------------------------------------------------------
-
-
-def _is_symbolic(shapes: Sequence[Sequence[Any]]) -> bool:
-    return any(export.is_symbolic_dim(size) for shape in shapes for size in shape)
-
-
-def evaluate(dim: Dim, sizes: Mapping[str, Any]) -> Any:
-    """A dimension for sizes that are integers or JAX's expressions."""
-    return dimension.rebuild(dim, sizes.__getitem__, minimum=min_dim, maximum=max_dim)
-
-
-def _find_symbols(signature: Signature, shapes: Sequence[Sequence[Any]], values: Mapping[str, int]) -> dict[str, Any]:
-    """`find_sizes` of symbols; what cannot be decided of their relations is refused.
-
-    Raises:
-        ArgumentShapeError: the shapes contradict the signature, or may contradict it.
-    """
-    sizes: dict[str, Any] = dict(values)
-    for root in signature.roots:
-        if root.axis is not None:
-            sizes[root.name] = shapes[root.argument][root.axis]
-    for argument, given in zip(signature.arguments, shapes, strict=True):
-        if tuple(evaluate(dim, sizes) for dim in argument.dims) != tuple(given):
-            raise ArgumentShapeError(f"argument {argument}: got shape {tuple(given)}")
-    for constraint in signature.constraints:
-        lhs, rhs = evaluate(constraint.lhs, sizes), evaluate(constraint.rhs, sizes)
-        try:
-            if constraint.relation == "!=":
-                holds = bool(lhs > rhs) or bool(lhs < rhs)
-            else:
-                holds = bool(lhs == rhs) if constraint.relation == "==" else bool(lhs >= rhs)
-        except inconclusive_error() as error:
-            raise ArgumentShapeError(f"expected {constraint}, which JAX cannot decide: {error}") from None
-        if not holds:
-            raise ArgumentShapeError(f"expected {constraint}, got {lhs} and {rhs}")
-    return sizes

@@ -43,6 +43,7 @@ from ...codegen.ir.jax_compat import (
     with_equal_axes,
     without_nan_checks,
 )
+from ...codegen.ir.jax_tracing import is_staging
 from ...codegen.ir.modules import from_bytecode
 from ...codegen.ir.values import location_text, main_function, numpy_dtype, terminator
 from ...codegen.program import Program
@@ -57,7 +58,13 @@ stablehlo_call.multiple_results = True
 
 
 def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
-    """Applies a callee to JAX arrays or tracers of exactly its arguments' dtypes; returns all of its results."""
+    """Applies a callee to JAX arrays or tracers of exactly its arguments' dtypes; returns all of its results.
+
+    Where JAX stages a function of its own that calls Python, that is an equation of JAX's: with effects, which this
+    primitive has not.
+    """
+    if callee.calls_python and callee.inline is not None and is_staging():
+        return list(callee.inline(arrays))
     return stablehlo_call.bind(*with_equal_axes(arrays), callee=callee)
 
 
@@ -365,7 +372,7 @@ def debugged(function: Any, args: Sequence[Any], error: FloatingPointError) -> A
         FloatingPointError: with the op that makes it first; for a function that came from JAX, with the line.
     """
     program, signature, inline = function.program, function.program.signature, function.derived.inline
-    if program.host_calls:
+    if program.host_calls and inline is None:
         raise error
     with without_nan_checks():
         results = function.run(args)

@@ -1,0 +1,129 @@
+"""What of JAX has no public name where a function is traced: equations, symbolic sizes, calls of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+
+def closed_over(traced: Any) -> Sequence[Any]:
+    """The arrays that a function, traced by `jax.jit(f).trace`, uses besides its arguments."""
+    return [*traced.jaxpr.consts, *getattr(traced, "_consts", ())]
+
+
+def evaluate_equation(equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    """The results of a jaxpr's equation; of traced operands it becomes an equation of theirs."""
+    primitive = equation.primitive
+    params = primitive.get_bind_params(equation.params)
+    functions: Sequence[Any] = ()
+    if not isinstance(params, dict):  # functions apart from the other parameters, until JAX 0.11
+        functions, params = params
+    with equation.ctx.manager:
+        results = primitive.bind(*functions, *operands, **params)
+    return results if primitive.multiple_results else [results]
+
+
+def size_primitive() -> Any:
+    """The primitive that makes data of a symbolic size."""
+    from jax._src.export import shape_poly
+
+    return shape_poly.dim_as_value_p
+
+
+def keep_staged(is_open: Callable[[Any], bool]) -> None:
+    """Has JAX stage what cannot be computed yet under `jax.ensure_compile_time_eval` too, where there are no operands.
+
+    Args:
+        is_open: whether a parameter of such an equation has sizes that are not known.
+    """
+    from jax._src import config
+    from jax._src.interpreters import partial_eval
+
+    kind: Any = partial_eval.DynamicJaxprTrace
+    own = kind.process_primitive
+
+    def process(self: Any, primitive: Any, operands: Any, params: Any) -> Any:
+        if config.eager_constant_folding.value and any(map(is_open, params.values())):
+            with config.eager_constant_folding(False):
+                return own(self, primitive, operands, params)
+        return own(self, primitive, operands, params)
+
+    kind.process_primitive = process
+
+
+def keep_scan_lengths(is_open: Callable[[Any], bool], is_equal: Callable[[Any, Any], bool]) -> None:
+    """Has `jax.lax.scan` take a length that is not known; JAX before `_infer_scan_length` refuses it.
+
+    Args:
+        is_open: whether a length is none yet.
+        is_equal: whether it is the size of the leading axes.
+    """
+    from jax._src.lax.control_flow import loops
+
+    module: Any = loops
+    own: Any = getattr(module, "_infer_scan_length", None)
+
+    def infer(arrays: Any, avals: Any, length: Any) -> Any:
+        if not is_open(length):
+            return own(arrays, avals, length)
+        found = own(arrays, avals, None) if arrays else length
+        if not is_equal(length, found):
+            raise ValueError(f"scan got `length` argument of {length} which disagrees with leading axis sizes {found}")
+        return length
+
+    if own is not None:
+        module._infer_scan_length = infer
+
+
+def register_number(kind: type, as_array: Callable[[Any], Any], aval: Callable[[Any], Any]) -> None:
+    """Has JAX's functions take values of a class as they take Python's numbers.
+
+    Args:
+        kind: the class.
+        as_array: makes an array of a value, where one is traced.
+        aval: what that will be.
+    """
+    from jax._src import core, dtypes
+
+    mappings: Any = core.pytype_aval_mappings
+    mappings[kind] = aval
+    register = getattr(dtypes, "register_canonicalize_value_handler", None)
+    if register is not None:
+        register(kind, as_array)
+    else:  # JAX 0.7: as it makes data of its symbolic sizes
+        kind.dimension_as_value = as_array  # type: ignore[attr-defined]
+
+
+def callbacks() -> Mapping[Any, Callable[..., Any]]:
+    """JAX's primitives that call Python, and what each runs: from arrays and its parameters to the results."""
+    from jax._src import callback, debugging
+
+    def run(*arrays: Any, callback: Callable[..., Any], **_: Any) -> Any:
+        """What JAX's own do, but for the message with which they log an error: it comes out of the call here."""
+        return callback(*arrays)
+
+    found = dict.fromkeys([callback.pure_callback_p, callback.io_callback_p, debugging.debug_callback_p], run)
+    if hasattr(debugging, "debug_print_p"):  # since JAX 0.8
+        found[debugging.debug_print_p] = debugging.debug_print_impl
+    return found
+
+
+def without_order(given: Any) -> Any:
+    """Effects, or the parameters of an equation, with effects of the same kind without an order in place of others."""
+    from jax._src import callback, debugging, effects
+
+    others = {debugging.ordered_debug_effect: debugging.debug_effect, callback._OrderedIOEffect: callback._IOEffect}
+    if not isinstance(given, Mapping):
+        return type(given)(others.get(x, x) for x in given)
+    new: dict[str, Any] = {"ordered": False} if given.get("ordered") else {}
+    if effects.ordered_effects.contains(cast(Any, given.get("effect"))):
+        new["effect"] = others[given["effect"]]
+    return {**given, **new}
+
+
+def is_staging() -> bool:
+    """Whether what is called now becomes an equation, as under `jax.jit`, and is not computed."""
+    from jax._src import core
+    from jax._src.interpreters import partial_eval
+
+    return isinstance(core.trace_ctx.trace, partial_eval.DynamicJaxprTrace)
