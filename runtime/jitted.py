@@ -29,7 +29,7 @@ from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
 from ..codegen.errors import DeviceError, GraphError, HlographError
 from ..codegen.ir.jax_compat import array_type, x64_flag
-from ..codegen.passes import reduce_in_blocks
+from ..codegen.passes import compress_rows, reduce_in_blocks
 from ..codegen.passes.registry import is_default
 from ..codegen.passes.xla_bugs import LIBRARY, bugs_of
 from ..codegen.program import Program
@@ -37,7 +37,7 @@ from ..codegen.signature import Signature, find_roots
 from ..dialects.jax.axes import describe_arguments, name_axes
 from ..dialects.jax.callbacks import calls_python
 from ..dialects.jax.module import bind, name_of, signature_of
-from ..dialects.jax.trace import NotWanted, Traced, equations, is_key, largest, trace
+from ..dialects.jax.trace import NotWanted, Traced, equations, is_key, largest, most_rows, trace
 from .calls.arguments import MISSING, find_sizes
 from .calls.path import given_arguments, write
 from .executables import cpu_plan
@@ -503,6 +503,8 @@ class Programs:
         if platform_of(self.options.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
             return True
         if largest(jaxpr.jaxpr) >= reduce_in_blocks.ELEMENTS:
+            return True
+        if most_rows(jaxpr) >= compress_rows.ROWS:
             return True
         return not is_default(self.options.passes) or _is_long(jaxpr.jaxpr)
 

@@ -352,6 +352,15 @@ def fill(region: ir.Region, types: Sequence[ir.Type], body: Body) -> None:
         return_(body(*block.arguments))
 
 
+def either(predicate: ir.Value, values: Sequence[ir.Value], otherwise: Body) -> list[ir.Value]:
+    """A `stablehlo.if`: values where a predicate holds, and otherwise what `otherwise` makes, of the same types."""
+    types = [value.type for value in values]
+    made = ir.Operation.create("stablehlo.if", results=types, operands=[predicate], regions=2)
+    fill(made.regions[0], [], lambda: values)
+    fill(made.regions[1], [], otherwise)
+    return list(made.results)
+
+
 def reduce_by(
     body: Body, values: Sequence[ir.Value], inits: Sequence[ir.Value], dimensions: Sequence[int]
 ) -> list[ir.Value]:

@@ -125,6 +125,18 @@ def largest(jaxpr: Any) -> int:
     return max((size for size in sizes if isinstance(size, int)), default=0)
 
 
+def most_rows(jaxpr: Any) -> int:
+    """The longest axis of the arrays that a closed jaxpr, or one inside of it, has as constants."""
+    found = list(getattr(jaxpr, "consts", ()))
+    for equation in equations(jaxpr):
+        found += [x.val for x in equation.invars if hasattr(x, "val")]
+        for value in equation.params.values():
+            for item in value if isinstance(value, tuple) else (value,):
+                found += getattr(item, "consts", ())
+    sizes = [size for each in found for size in np.shape(each)]
+    return max((size for size in sizes if isinstance(size, int)), default=0)
+
+
 def _has_few_exponents(jaxpr: Any) -> bool:
     """Whether a jaxpr computes in floats whose gradients are kept from underflow by scaling what they are of."""
     dtypes = {getattr(x.aval, "dtype", None) for equation in equations(jaxpr) for x in equation.outvars}

@@ -42,6 +42,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
     assert resolve("exact") == (
         "roll_loops{reassociate=false}",
         "simplify{reassociate=false}",
+        "compress_rows{reassociate=false}",
         "loop_writes",
         "work_into_loops",
         "recompute_saved{reassociate=false}",

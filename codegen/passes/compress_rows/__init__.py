@@ -1,0 +1,365 @@
+"""compress_rows: rows of constant data that are only added up become fewer rows with the same sums.
+
+    %m = dot_general %X, %b                 (X: 100000x10)       %m = dot_general %R, %b            (R: 12x10)
+    %r = subtract %y, %m : tensor<100000xf64>              ->    %r = subtract %z, %m : tensor<12xf64>
+    %q = multiply %r, %r                                         %q = multiply %r, %r
+    %s = reduce(%q) applies add                                  %s = reduce(%q) applies add
+
+In: a module in which constants lie along an axis that is summed up in the end, value and gradients alike. Out: the same
+ops on fewer rows. Constants that meet an op that is not linear are keys; rows with equal keys are a group. In a group
+the columns that only enter linearly, and ones, are replaced by their sums, or, where products of them are summed up, by
+the triangular factor of their QR: it has the same products, and so have all linear combinations of its columns. A
+number that is the same for all rows is multiplied by what became of the ones.
+
+Preconditions: static shapes; what has the rows is made of constants and of what is the same for all rows (gathers at
+constant places included), and nothing needs them one by one; linear columns are finite. Where there are such columns
+and a sum is not finite, the rows as they were are summed up (`stablehlo.if`), so that NaN and infinities are theirs.
+Rounding: sums are taken in another order; with `reassociate=false` the pass does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...analysis.constants import Constants
+from ...ir import ops
+from ...ir.bindings import ir, run_pipeline, stablehlo
+from ...ir.functions import inline_calls
+from ...ir.kinds import shortened
+from ...ir.modules import clone_module, replace_body
+from ...ir.refused import Refused, needed, require
+from ...ir.tidy import erase_unused
+from ...ir.values import Array, dtype_of, elements_of, main_function, owner, reached, shape_of, sizes_of, walk
+from ..report import Report
+from ..stepwise import hoist, reads
+from .classes import FEWEST, RowClass, Use, row_classes
+from .degrees import Degrees, possible
+from .numbers import Grouping, Groups, Rows, products, sums
+
+# Without one of these nothing is summed up.
+TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.scatter"})
+
+ROWS = 256  # that are looked at, at least
+_SHARE = 0.5  # of them that may be left
+
+
+def run(module: ir.Module, report: Report, *, rows: int = ROWS, reassociate: bool = True) -> None:
+    """The pass.
+
+    Args:
+        module: is changed, in place.
+        report: takes note of each axis of data.
+        rows: how many there are, at least.
+        reassociate: whether floats may be added in another order; otherwise nothing is done.
+    """
+    if not reassociate or not any(_has_rows(op, rows) for op in walk(module)):
+        return
+    copy = clone_module(module)
+    inline_calls(copy)
+    run_pipeline(copy, "cse,symbol-dce")
+    block = main_function(copy).regions[0].blocks[0]
+    while _next(block, report, rows):
+        erase_unused(copy)
+    if report.rewritten:
+        replace_body(module, copy)
+
+
+def _has_rows(op: ir.Operation, rows: int) -> bool:
+    if op.name != "stablehlo.constant":
+        return False
+    return any((size or 0) >= rows for size in shape_of(op.results[0]))
+
+
+def _next(block: ir.Block, report: Report, rows: int) -> bool:
+    """Replaces the rows of one class; whether there was one."""
+    constants = Constants(block)
+    for found in row_classes(block, constants):
+        if found.size < max(rows, FEWEST) or not found.uses:
+            continue
+        op = found.uses[0].op
+        try:
+            plan = _plan(found, constants)
+        except Refused as refusal:
+            report.refused(op, f"{found.size:,} rows: {refusal}")
+            continue
+        report.applied(op, result=str(plan))
+        _Emission(plan).emit()
+        return True
+    return False
+
+
+# ---- what to do -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Plan:
+    """What becomes of a class.
+
+    Attributes:
+        group: the class.
+        degrees: of its values.
+        groups: how many groups there are.
+        rows: what is left.
+        arrays: what becomes of each constant, with the rows in front.
+    """
+
+    group: RowClass
+    degrees: Degrees
+    groups: int
+    rows: Rows
+    arrays: dict[ir.Value, Array] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of rows that are left."""
+        return len(self.rows.ones)
+
+    @property
+    def guarded(self) -> bool:
+        """Whether sums that are not finite may be others."""
+        return bool(self.degrees.linear) or self.degrees.highest == 2
+
+    def __str__(self) -> str:
+        columns = _width(self.degrees.linear, self.group)
+        how = "counted" if not columns else ("summed up" if self.degrees.highest == 1 else "by QR")
+        before, after = self.group.size, self.size
+        groups = f"{self.groups:,} group{'s' * (self.groups > 1)}"
+        made = [use.op.results[0].type for use in self.group.uses if use.result is not None]
+        work = sum(map(elements_of, made))
+        return (
+            f"{before:,} rows become {after:,}: {groups}, {columns} linear columns, {how}; "
+            f"{work:,} elements a call become {work * after // before:,}"
+        )
+
+
+def _plan(found: RowClass, constants: Constants) -> Plan:
+    """How to replace the rows of a class.
+
+    Raises:
+        Refused: they cannot be replaced, or there are not enough that are alike.
+    """
+    require(not found.reason, found.reason)
+    sinks = found.sums
+    require(sinks, "nothing adds them up")
+    arrays = {value: _rows_of(constants, value, axis, found.size) for value, axis in found.constants.items()}
+    columns = frozenset(value for value, array in arrays.items() if _may_be_linear(array))
+    if _is_staged(found):
+        columns = frozenset()
+    most = int(found.size * _SHARE)
+    grouping = Grouping(arrays, found.size)
+    known: dict[frozenset[ir.Value], Groups | None] = {}
+    best: tuple[int, Degrees, Groups] | None = None
+    for degrees in [*possible(found, columns, 1), *possible(found, columns, 2)]:
+        keys = frozenset(arrays.keys() - degrees.linear)
+        groups = known[keys] = known[keys] if keys in known else grouping.by(keys, most)
+        if groups is not None:
+            size = groups.kept(_width(degrees.linear, found), degrees.highest)
+            if size <= most and (best is None or (size, len(degrees.linear)) < (best[0], len(best[1].linear))):
+                best = size, degrees, groups
+    _, degrees, groups = needed(best, "too few of them are alike")
+    return _filled(Plan(found, degrees, len(groups.counts), Rows(*[np.zeros(0)] * 4)), groups, arrays)
+
+
+def _width(linear: Collection[ir.Value], found: RowClass) -> int:
+    """The number of linear columns."""
+    return sum(elements_of(value.type) for value in linear) // found.size
+
+
+def _is_staged(found: RowClass) -> bool:
+    """Whether a sum over the rows is needed to compute what is summed up."""
+    sinks = {use.op for use in found.sums}
+    own = {use.op for use in found.uses}
+
+    def makers(values: Iterable[ir.Value]) -> list[ir.Operation]:
+        return [op for value in values if (op := owner(value)) is not None and op.name != "stablehlo.constant"]
+
+    spread = [x for value in found.spread for x in _source(value).operands]
+    starts = makers([*spread, *(x for use in found.uses for x in use.op.operands)])
+    outside = reached([op for op in starts if op not in own], lambda op: makers(reads(op)))
+    return any(op in sinks for op in outside)
+
+
+def _rows_of(constants: Constants, value: ir.Value, axis: int, size: int) -> Array:
+    array = needed(constants.array(value), "a constant cannot be computed in advance")
+    return np.moveaxis(array, axis, 0)
+
+
+def _may_be_linear(array: Array) -> bool:
+    """Whether a column is one of numbers, and not the same in all rows."""
+    return array.dtype.char in "fd" and bool(np.isfinite(array).all()) and bool((array != array[:1]).any())
+
+
+def _filled(plan: Plan, groups: Groups, arrays: dict[ir.Value, Array]) -> Plan:
+    linear = [value for value in arrays if value in plan.degrees.linear]
+    linear.sort(key=lambda value: _is_subtracted(value, plan.group))
+    size = plan.group.size
+    tables = [arrays[value].reshape(size, -1).astype(np.float64) for value in linear]
+    columns = np.concatenate(tables, axis=1) if tables else np.zeros((size, 0))
+    plan.rows = (sums if plan.degrees.highest == 1 else products)(groups, columns)
+    start = 0
+    for value, table in zip(linear, tables, strict=True):
+        part = plan.rows.columns[:, start : start + table.shape[1]]
+        plan.arrays[value] = part.reshape(plan.size, *arrays[value].shape[1:]).astype(arrays[value].dtype)
+        start += table.shape[1]
+    for value, array in arrays.items():
+        if value not in plan.degrees.linear:
+            plan.arrays[value] = array[plan.rows.source]
+    return plan
+
+
+def _is_subtracted(value: ir.Value, found: RowClass) -> bool:
+    """Whether a column is an outcome rather than a covariate: it comes last, so that it is what the others leave."""
+    used = [use.op.name for use in found.uses if value in list(use.op.operands)]
+    return all(name in ("stablehlo.add", "stablehlo.subtract") for name in used)
+
+
+# ---- the same ops on fewer rows -------------------------------------------------------------------------------------
+
+
+class _Emission:
+    """Writes out a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._made: dict[tuple[ir.Value, int], ir.Value] = {}  # by value and degree
+
+    def emit(self) -> None:
+        """Puts sums over fewer rows in the place of those over all."""
+        plan, sinks = self._plan, self._plan.group.sums
+        if plan.guarded:
+            self._hoist(min(sinks, key=_Place).op)
+        made = {}
+        for use in plan.group.uses:
+            place = min(sinks, key=_Place).op if plan.guarded else use.op
+            with ir.InsertionPoint(place), use.op.location:
+                made[use.op] = self._use(use)
+        results = [made[use.op] for use in sinks]
+        if plan.guarded:
+            first = min(sinks, key=_Place).op
+            with ir.InsertionPoint(first), first.location:
+                results = self._guarded(sinks, results)
+        for use, result in zip(sinks, results, strict=True):
+            use.op.results[0].replace_all_uses_with(result)
+
+    def _hoist(self, place: ir.Operation) -> None:
+        """Moves what the rows are made from before a place."""
+        group = self._plan.group
+        own = {use.op for use in group.uses}
+        read = [x for use in group.uses for x in use.op.operands if owner(x) not in own and x not in group.constants]
+        hoist([*read, *(x for value in group.spread for x in _source(value).operands)], place)
+
+    def _use(self, use: Use) -> ir.Value:
+        operands = [
+            value if axis is None else self._raised(value, axis, wanted)
+            for value, axis, wanted in zip(
+                use.op.operands, use.operands, self._plan.degrees.wanted[use.op], strict=True
+            )
+        ]
+        if use.result is None:
+            return ops.clone(use.op, operands).results[0]
+        result = use.op.results[0]
+        shape = sizes_of(result)
+        shape[use.result] = self._plan.size
+        attributes = shortened(use.op, use.result, self._plan.size)
+        made = ops.clone(use.op, operands, shape, **attributes).results[0]
+        self._made[result, self._plan.degrees.of[result]] = made
+        return made
+
+    def _raised(self, value: ir.Value, axis: int, wanted: int) -> ir.Value:
+        """What became of a value, as one of a higher degree."""
+        plan, own = self._plan, self._plan.degrees.of[value]
+        if (value, wanted) in self._made:
+            return self._made[value, wanted]
+        if value in plan.group.constants:
+            made = ops.constant(_moved(self._array(value, wanted), axis))
+        elif wanted == own:  # the same for all rows
+            source = _source(value)
+            shape = sizes_of(value)
+            shape[axis] = plan.size
+            made = ops.clone(source, list(source.operands), shape).results[0]
+        else:
+            lower = self._raised(value, axis, own)
+            factor = ops.constant(self._factor(own, wanted).astype(dtype_of(value)))
+            made = stablehlo.multiply(lower, ops.broadcast_in_dim(factor, sizes_of(lower), [axis]))
+        self._made[value, wanted] = made
+        return made
+
+    def _factor(self, own: int, wanted: int) -> Array:
+        rows = self._plan.rows
+        return rows.weights if self._plan.degrees.highest - own == wanted - own and own == 0 else rows.ones
+
+    def _array(self, value: ir.Value, wanted: int) -> Array:
+        plan, own = self._plan, self._plan.degrees.of[value]
+        array = plan.arrays[value]
+        if wanted == own:
+            return array
+        factor = self._factor(own, wanted).astype(array.dtype)
+        shaped = factor.reshape(-1, *[1] * (array.ndim - 1))
+        with np.errstate(all="ignore"):
+            return np.where(shaped == 0, np.zeros((), array.dtype), array * shaped).astype(array.dtype)
+
+    def _guarded(self, sinks: Sequence[Use], made: Sequence[ir.Value]) -> list[ir.Value]:
+        """The sums, where they are finite; the rows as they were, where one is not."""
+        floats = [value for value in made if dtype_of(value).kind == "f"]
+        finite = None
+        for value in floats:
+            each = stablehlo.is_finite(value)
+            whole = ops.reduce("stablehlo.and", each, ops.constant(np.array(True)), range(len(sizes_of(value))))
+            finite = whole if finite is None else stablehlo.and_(finite, whole)
+        if finite is None:
+            return list(made)
+        return ops.either(finite, made, lambda: _copied(self._plan.group, sinks))
+
+
+def _copied(group: RowClass, sinks: Sequence[Use]) -> list[ir.Value]:
+    """The sums over the rows as they were."""
+    copies: dict[ir.Value, ir.Value] = {}
+
+    def copy(op: ir.Operation) -> None:
+        made = ops.clone(op, [copies.get(operand, operand) for operand in op.operands])
+        copies.update(zip(op.results, made.results, strict=True))
+
+    for source in _constant_ops(group):
+        copy(source)
+    for value in group.spread:
+        copy(_source(value))
+    for use in group.uses:
+        copy(use.op)
+    return [copies[use.op.results[0]] for use in sinks]
+
+
+def _constant_ops(group: RowClass) -> Iterator[ir.Operation]:
+    """What makes the constants, each op behind those that it reads."""
+    seen: set[ir.Operation] = set()
+    pending = [(op, False) for value in group.constants if (op := owner(value)) is not None]
+    while pending:
+        op, ready = pending.pop()
+        if ready:
+            yield op
+        elif op not in seen:
+            seen.add(op)
+            pending.append((op, True))
+            pending += [(maker, False) for operand in op.operands if (maker := owner(operand)) is not None]
+
+
+def _source(value: ir.Value) -> ir.Operation:
+    op = owner(value)
+    assert op is not None, "a broadcast"
+    return op
+
+
+def _moved(array: Array, axis: int) -> Array:
+    return np.ascontiguousarray(np.moveaxis(array, 0, axis))
+
+
+class _Place:
+    """Orders uses as their ops are."""
+
+    def __init__(self, use: Use) -> None:
+        self._op = use.op
+
+    def __lt__(self, other: _Place) -> bool:
+        return self._op.is_before_in_block(other._op)
