@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...analysis.constants import Constants
 from ...ir import ops
 from ...ir.bindings import ir, run_pipeline, stablehlo
 from ...ir.functions import inline_calls
@@ -33,6 +32,7 @@ from ...ir.modules import clone_module, replace_body
 from ...ir.refused import Refused, needed, require
 from ...ir.tidy import erase_unused
 from ...ir.values import Array, dtype_of, elements_of, main_function, owner, reached, shape_of, sizes_of, walk
+from ..constants import Constants
 from ..report import Report
 from ..stepwise import hoist, reads
 from .classes import FEWEST, RowClass, Use, row_classes

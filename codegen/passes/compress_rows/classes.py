@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from ...analysis.constants import Constants
 from ...ir.bindings import ir
 from ...ir.kinds import Form, Indexing, form_of
 from ...ir.ops import captured
 from ...ir.values import names_of, returned_by, shape_of, sizes_of
+from ..constants import Constants
 
 FEWEST = 32  # rows that are looked at
 
