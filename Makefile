@@ -244,7 +244,8 @@ CANARY_SECONDS ?= 900
 CANARY_INDEX ?=
 canary: $(STAMP)
 	@.ci/environment build/canary "$$(.ci/find_python '$(TODAY)')" --upgrade --pre $(CANARY_INDEX) jax jaxlib pytensor numpy \
-		'hypothesis>=6.100' 'pytest>=8.1' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' packaging 'scipy>=1.13' mpmath scikit-learn --editable .
+		'hypothesis>=6.100' 'pytest>=8.1' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' packaging 'scipy>=1.13' mpmath scikit-learn \
+		'llvmlite>=0.44' --editable .
 	@build/canary/bin/python tests/canary.py --seconds $(CANARY_SECONDS)
 
 dist: $(STAMP)

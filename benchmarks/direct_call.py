@@ -207,7 +207,7 @@ def measure(rounds: int) -> dict[str, Any]:
             continue
         started = time.perf_counter()
         try:
-            direct = DirectCall.of(compiled, arguments, unproven=True)
+            direct = DirectCall.of(compiled, arguments)
         except DirectCallRefused as error:
             found["models"][name] = {"refused": str(error)}
             continue

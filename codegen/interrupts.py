@@ -11,15 +11,37 @@ import gc
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from types import FrameType
+
+from .errors import UnsupportedVersionError
+
+
+def in_main_interpreter() -> bool:
+    """Whether this is the interpreter that the process started with, and none of `concurrent.interpreters`."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # the second one until Python 3.12
+        with suppress(ImportError):
+            found = import_module(name)
+            return bool(found.get_current() == found.get_main())
+    return True
+
+
+def check_interpreter() -> None:
+    """Raises `UnsupportedVersionError` in an interpreter that cannot load JAX."""
+    if not in_main_interpreter():
+        raise UnsupportedVersionError(
+            "hlograph needs JAX, which only the main interpreter of a process can load, and this is a sub-interpreter; "
+            "use threads or processes"
+        )
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Puts Ctrl-C off to the end of the block; in threads other than the main one nothing is to be done."""
+    """Puts Ctrl-C off to the end of the block; outside of the main thread and interpreter nothing is to be done."""
     found = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(found):
+    is_main = threading.current_thread() is threading.main_thread() and in_main_interpreter()
+    if not is_main or not callable(found):
         yield
         return
     received: list[tuple[int, FrameType | None]] = []

@@ -23,7 +23,7 @@ from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ..codegen.interrupts import deferred
-from ..codegen.ir.jax_compat import array_type, enable_x64, is_checkified, no_transformation, trace_state, unproven_note
+from ..codegen.ir.jax_compat import array_type, enable_x64, is_checkified, no_transformation, trace_state
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
@@ -40,6 +40,7 @@ from .calls.arguments import (
     to_arrays,
 )
 from .calls.path import X64, Written, call_function
+from .direct.verdict import unproven
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
 from .executables.prepared import PreparedProgram
@@ -401,7 +402,7 @@ class Function(Written):
             executables=len(executables),
             by_executable=tuple(executables),
             refusals=serving.policies.refusals,
-            unproven=unproven_note(),
+            unproven=unproven(),
             bundle=tuple(f"{stored.sizes}: {stored.state}" for stored in self.shelf.values()),
         )
 

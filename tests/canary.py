@@ -2,8 +2,9 @@
 
     python tests/canary.py --seconds 900
 
-The smoke test runs first, then as many of all tests as the time allows. The exit status is 1 when a name that something
-needs is gone or changed, when one-kernel plans do not form, or when a test fails.
+The self-test of direct calls and the smoke test run first, then as many of all tests as the time allows. The exit
+status is 1 when a name that something needs is gone or changed, when one-kernel plans do not form, or when a test
+fails.
 """
 
 import argparse
@@ -71,6 +72,8 @@ def main() -> int:
     sys.stdout.flush()
     # In a process of its own: XLA ends the process where it cannot do what is asked.
     results["one-kernel plans"] = run("tests/kernels.py", seconds=120)
+    print("==> self-test of direct calls", flush=True)
+    results["direct calls"] = run("-m", "hlograph.runtime.direct", "--again", seconds=300)
     pytest = ("-m", "pytest", "-q", "--tb=short", "-n", "2")
     print("==> smoke test", flush=True)
     results["smoke test"] = run(*pytest, "tests/test_smoke.py", seconds=end - time.monotonic())

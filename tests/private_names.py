@@ -85,10 +85,10 @@ TRACING is_staging | functions that call Python fail under transformations | SRC
 COMPAT host_callback | programs that call Python fail | SRC.interpreters.mlir:ModuleContext.add_host_callback
 COMPAT _on_mesh | `shard_map` with explicit axes fails | SRC.core:get_cur_mesh_sharding
 COMPAT with_equal_axes | functions in `shard_map` fail where arguments vary over other axes | AXES
-COMPAT direct_execution | CALLS, and are never direct | CALL.{ordered_effects,has_unordered_effects,has_host_callbacks}
-COMPAT direct_execution | CALLS, and are never direct | CALL.{mut,pgle_profiler,kept_var_idx,out_handler.handlers}
-COMPAT direct_execution | CALLS, and are never direct | CALL.xla_executable.execute_sharded
-COMPAT direct_execution | CALLS, and are never direct | compiled:_params.const_args
+COMPAT own_call | CALLS, and are never direct | CALL.{ordered_effects,has_unordered_effects,has_host_callbacks}
+COMPAT own_call | CALLS, and are never direct | CALL.{mut,pgle_profiler,kept_var_idx,out_handler.handlers}
+COMPAT own_call | CALLS, and are never direct | CALL.xla_executable.execute_sharded
+COMPAT own_call | CALLS, and are never direct | compiled:_params.const_args
 COMPAT array_type | ALL | SRC.array:ArrayImpl.aval
 COMPAT trace_mode | ALL | SRC.core:trace_state.value SRC.core:trace_ctx.trace
 COMPAT trace_mode | ALL | SRC.core:eval_trace._weakref SRC.core:eval_trace

@@ -11,7 +11,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,24 +20,14 @@ from typing import Any, NamedTuple
 from . import scipy_parts
 
 # The jaxlib releases that tests have run with, of some the smoke test alone. What lies below JAX's public API is used
-# with these only.
+# with these, and with others where a self-test has passed (runtime/direct/verdict.py).
 PROVEN_JAXLIB = ("0.7", "0.8", "0.9", "0.10", "0.11", "0.12")
 
 
 @functools.cache
 def proven_jaxlib() -> bool:
-    """Whether this jaxlib is one of `PROVEN_JAXLIB`; what needs its private parts is off in others."""
+    """Whether this jaxlib is one of `PROVEN_JAXLIB`."""
     return ".".join(version("jaxlib").split(".")[:2]) in PROVEN_JAXLIB
-
-
-def unproven_note() -> str:
-    """A line on what is off in a jaxlib that is not proven; "" in those that are."""
-    if proven_jaxlib():
-        return ""
-    return (
-        f"jaxlib {version('jaxlib')} is not one of the proven releases ({PROVEN_JAXLIB[0]} to {PROVEN_JAXLIB[-1]}): "
-        "the synchronous client, kernels of many ops and calls below JAX's own are off"
-    )
 
 
 @functools.cache
@@ -298,11 +288,14 @@ def capsule_address(capsule: Any) -> int:
 
 
 def make_synchronous_cpu_client() -> Any:
-    """A CPU client whose calls run in the caller's thread; None where this jaxlib has none, or is not proven."""
-    if not proven_jaxlib():
-        return None
-    make = getattr(_jaxlib("xla_client"), "make_cpu_client", None)
-    if make is None or "asynchronous" not in inspect.signature(make).parameters:
+    """A CPU client whose calls run in the caller's thread; None where this jaxlib has none.
+
+    It is the one that JAX makes where `jax_cpu_enable_async_dispatch` is off.
+    """
+    make: Any = getattr(_jaxlib("xla_client"), "make_cpu_client", None)
+    try:
+        inspect.signature(make).bind(asynchronous=False)
+    except (TypeError, ValueError):
         return None
     return make(asynchronous=False)
 
@@ -333,29 +326,48 @@ class Execution(NamedTuple):
     collect: Callable[[], None]
 
 
-def direct_execution(compiled: Any) -> Execution | None:
-    """The call of a `jax.stages.Compiled` below JAX's own; None where this JAX, or this executable, has no such call.
+def own_call(compiled: Any) -> Execution | None:
+    """The call of a `jax.stages.Compiled` below JAX's own; None where this executable has no such call.
 
     It is what `jax._src.interpreters.pxla.ExecuteReplicated` does for one without effects.
+
+    Raises:
+        AttributeError: this JAX has no such call; the message says what it lacks.
     """
-    if not proven_jaxlib():
-        return None
-    try:
-        call: Any = compiled._executable.unsafe_call
-        special = (
-            call.ordered_effects,
-            call.has_unordered_effects,
-            call.has_host_callbacks,
-            call.mut,
-            call.pgle_profiler,
-            compiled._params.const_args,
-        )
-        execute, handlers = call.xla_executable.execute_sharded, list(call.out_handler.handlers)
-        kept = tuple(sorted(call.kept_var_idx))
-        collect = collect_garbage()
-    except AttributeError:
-        return None
-    return None if any(special) else Execution(execute, handlers, kept, collect)
+    call: Any = compiled._executable.unsafe_call
+    special = (
+        call.ordered_effects,
+        call.has_unordered_effects,
+        call.has_host_callbacks,
+        call.mut,
+        call.pgle_profiler,
+        compiled._params.const_args,
+    )
+    execute, handlers = call.xla_executable.execute_sharded, list(call.out_handler.handlers)
+    kept = tuple(sorted(call.kept_var_idx))
+    return None if any(special) else Execution(execute, handlers, kept, collect_garbage())
+
+
+def execution(compiled: Any, *, proven: bool) -> Execution | None:
+    """The shortest call of a `jax.stages.Compiled` with arrays on its device; None where JAX has to look at each call.
+
+    Args:
+        compiled: what is called.
+        proven: whether `own_call` has been tried with this jaxlib; the call is JAX's otherwise.
+    """
+    import jax
+
+    with suppress(AttributeError):
+        own = own_call(compiled)
+        if own is None or proven:
+            return own
+    in_x64 = x64_caller()
+
+    def execute(arrays: list[Any]) -> Any:
+        results = jax.tree.leaves(in_x64(compiled, arrays))
+        return SimpleNamespace(consume_with_handlers=lambda _: results)
+
+    return Execution(execute, [], tuple(range(len(jax.tree.leaves(compiled.args_info)))), lambda: None)
 
 
 def serialized_executable(executable: Any) -> bytes:

@@ -38,7 +38,8 @@ import jax
 import numpy as np
 
 from ...codegen.errors import CompileError
-from ...codegen.ir.jax_compat import direct_execution
+from ...codegen.ir.jax_compat import execution
+from ..direct.verdict import proven
 from ..executables.devices import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
 from .path import not_a_scalar, not_an_array, write
@@ -164,7 +165,7 @@ class _Writer:
         booleans = flags and results[-1].numpy and results[-1].start is None and results[-1].dtype == bool
         self.flags = results[-1].array if booleans and 0 < results[-1].nbytes <= COPIED else -1
         self.direct_call = direct_call
-        self.execution = None if direct_call is not None else direct_execution(compiled)
+        self.execution = None if direct_call is not None else execution(compiled, proven=proven())
         kept = range(len(self.operands)) if self.execution is None else self.execution.kept
         self.position = {number: position for position, number in enumerate(kept)}
         self.scope: dict[str, Any] = {"empty": np.empty}

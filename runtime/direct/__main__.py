@@ -1,6 +1,6 @@
 """`python -m hlograph.runtime.direct`: whether kernels may be called directly here, as a self-test has found.
 
-It prints the verdict, and runs the self-test where there is none yet; with `--again` in any case.
+It prints the record, and runs the self-test where there is no verdict yet; with `--again` in any case.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+import threading
 
+from .. import kept
 from . import verdict
 
 
@@ -20,15 +22,21 @@ def main(arguments: list[str] | None = None) -> int:
     if reason := verdict.unsupported():
         print(f"no direct calls: {reason}")
         return 1
-    for path in verdict.files() if given.again else ():
+    for path in kept.paths(verdict.name()) if given.again else ():
         with contextlib.suppress(OSError):
             path.unlink()
-    if verdict.read() is None and verdict.place() is not None:
-        print(verdict.TRYING, file=sys.stderr)
-    found = verdict.found()
-    print(*(f"  {line}" for line in found.tried), sep="\n")
+    shown = 0
+    asking = threading.Thread(target=lambda: verdict.assume(verdict.found()), daemon=True)
+    asking.start()
+    while asking.is_alive() or shown < len(verdict.lines()):
+        asking.join(0.2)
+        for line in verdict.lines()[shown:]:
+            shown += 1
+            print(f"  {line}", flush=True)
+    found = verdict.known()
+    assert found is not None
     print(f"{'direct calls' if found.good else 'no direct calls'}: {found.reason}")
-    print(f"kept in {verdict.place() or 'no file: ' + verdict.NOWHERE}")
+    print(f"kept in {kept.place(verdict.name()) or 'no file: ' + verdict.NOWHERE}")
     if verdict.switched_off():
         print(f"switched off by {verdict.SWITCH}")
     return 0 if found.good else 1

@@ -12,14 +12,13 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable, Collection, Sequence
-from importlib import metadata
 from typing import Any
 
 import jax
 import numpy as np
 
 from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
-from ...codegen.ir.jax_compat import PROVEN_JAXLIB, enable_x64, proven_jaxlib, serialized_executable
+from ...codegen.ir.jax_compat import enable_x64, serialized_executable
 from ..calls.memory import pool
 from ..object_files import DirectCallRefused
 from .executable import ALIGNMENT, CpuExecutable, Value
@@ -60,7 +59,7 @@ class DirectCall:
         self._spaces = pool(self.size)
 
     @classmethod
-    def of(cls, compiled: Any, arguments: Sequence[Any], *, trials: int = TRIALS, unproven: bool = False) -> DirectCall:
+    def of(cls, compiled: Any, arguments: Sequence[Any], *, trials: int = TRIALS) -> DirectCall:
         """Loads an executable and compares it with PJRT, bit by bit.
 
         Args:
@@ -70,15 +69,14 @@ class DirectCall:
                 them, by 10% changes to floating-point numbers and by exchange of the elements of other arrays; one
                 of the trials is with subnormal numbers, one with NaN and infinity.
             trials: number of random inputs.
-            unproven: takes versions of jaxlib that are not in `jax_compat.PROVEN_JAXLIB`, too.
 
         Raises:
-            DirectCallRefused: something about the executable, this version of jaxlib or this machine is not known, or
+            DirectCallRefused: something about the executable or this machine is not known, or
                 a result differs; the message says what.
             ArgumentTypeError: an argument's dtype is not the one that was compiled for.
             ArgumentShapeError: likewise, its shape.
         """
-        direct = cls.loaded(serialized(compiled, unproven=unproven), len(arguments))
+        direct = cls.loaded(serialized(compiled), len(arguments))
         inputs = [np.asarray(argument) for argument in arguments]
 
         def by_pjrt(*arrays: np.ndarray) -> Any:
@@ -191,21 +189,19 @@ def _copied(data: bytes) -> np.ndarray:
     return memory
 
 
-def serialized(compiled: Any, *, unproven: bool = False) -> bytes:
+def serialized(compiled: Any) -> bytes:
     """What an executable consists of. One with a sort must not have run.
 
     Raises:
-        DirectCallRefused: this version of jaxlib is not proven, or the executable is for more than one CPU device.
+        DirectCallRefused: the executable is for more than one CPU device, or this version of jaxlib gives it out in
+            another way.
     """
-    if not (unproven or proven_jaxlib()):
-        proven = ", ".join(PROVEN_JAXLIB)
-        raise DirectCallRefused(f"not tried with jaxlib {metadata.version('jaxlib')}, only with {proven}")
-    executable = compiled.runtime_executable()
-    if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
-        raise DirectCallRefused("the executable is not for one CPU device")
     try:
+        executable = compiled.runtime_executable()
+        if executable.client.platform != "cpu" or len(executable.local_devices()) != 1:
+            raise DirectCallRefused("the executable is not for one CPU device")
         return serialized_executable(executable)
-    except jax.errors.JaxRuntimeError as error:  # one with a sort, once it has run
+    except (jax.errors.JaxRuntimeError, AttributeError, TypeError) as error:  # one with a sort, once it has run
         raise DirectCallRefused(f"PJRT does not serialize the executable: {error}") from None
 
 

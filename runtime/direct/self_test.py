@@ -1,44 +1,35 @@
 """The self-test of the direct call: run in a process of its own, which a mistake may end.
 
-In: nothing. Out: on the standard output a line on each thing before it is done, and at last what has gone well, or what
-has not, with exit status 1. Functions of every kind that the loader takes are compiled as users' are, once as one
-kernel where that can be and once as XLA splits them, compared with PJRT bit by bit, and called from threads and in a
-forked process.
+In: the record of one that was ended before. Out: on the standard output, which is that record, the name of each further
+program before it is tried, how it is called after that, and at last the verdict. Programs are compiled as users' are:
+some chosen ones, once as one kernel where that can be and once as XLA splits them, and random ones. Each is compared
+with PJRT bit by bit, then called from threads and in a forked process. A difference, or an error, ends it.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...codegen.ir import jax_compat
 from ..jit import jit
 from ..options import CpuOptions
-from .verdict import Verdict, assume
+from . import verdict
 
-LIMIT = 240  # seconds that it may take; 20 are usual
-THREADS = 8
-SECONDS = 1.0  # that they call
-_said = "its start"  # the last line
+LIMIT = 120  # seconds that a program may take; half a second is usual
+THREADS, CALLS = 4, 25
+FAMILIAR, OTHERS = 16, 130  # random programs where the tests have run, and elsewhere
 
-Bits = list[tuple[Any, tuple[int, ...], bytes]]
-
-
-def _densities(x: Any, scale: Any) -> Any:
-    def density(x: Any, scale: Any) -> Any:
-        likelihood = jnp.sum(-0.5 * (x / jnp.exp(scale)) ** 2 - scale + jax.lax.lgamma(1 + x * x))
-        return likelihood - jnp.log1p(jnp.exp(scale)) + jnp.log(1 + scale**2)
-
-    return jax.value_and_grad(density, argnums=(0, 1))(x, scale)
+Program = tuple[Callable[..., Any], tuple[Any, ...]]  # and its arguments
 
 
 def _elementary(x: Any) -> Any:
@@ -52,125 +43,156 @@ def _types(values: Any, positions: Any, mask: Any) -> Any:
     return picked, positions.max(), mask.sum(dtype=jnp.int32), jnp.exp(1j * values), (positions * 3) % 5, *narrow
 
 
-def _gradient_of_a_loop(scale: Any) -> Any:
-    def total(scale: Any) -> Any:
-        return jax.lax.scan(lambda x, step: (jnp.tanh(x * scale + step), x), jnp.zeros(3), jnp.ones((30, 3)))[1].sum()
-
-    return jax.value_and_grad(total)(scale)
-
-
 def _constants(positions: Any) -> Any:
     tables = np.linspace(0, 1, 300), np.arange(200, dtype=np.int8), np.linspace(0, 1, 77) * 1j, np.arange(99) > 7
     return [jnp.asarray(table)[positions] for table in tables]
 
 
-def _branches(x: Any, which: Any) -> Any:
-    chosen = jax.lax.switch(which, [jnp.sort, jnp.cumsum, lambda x: x * 2], x)
-    return chosen, jax.lax.cond(which > 0, lambda: jnp.sin(chosen).sum(), lambda: chosen.max())
-
-
-def _loop_of_several(a: Any) -> Any:
-    """A loop over a factorization and a sort, which are not in one kernel."""
-    return jax.lax.fori_loop(0, 4, lambda _, b: jnp.linalg.cholesky(b @ b.T + jnp.eye(len(b))) + jnp.sort(b), a)
-
-
-def _matrices(a: Any) -> Any:
-    factor = jnp.linalg.cholesky(a @ a.T + jnp.eye(len(a)))
-    return factor, jax.scipy.linalg.solve_triangular(factor, a[:, 0], lower=True)
-
-
-_LINE, _SQUARE = np.linspace(-1, 1, 9), np.linspace(-1, 1, 36).reshape(6, 6)
-# Each kind of thing that an executable may consist of: a function and its arguments.
-FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
-    "densities": (_densities, (_LINE, np.array(0.3))),
+_LINE = np.linspace(-1, 1, 9)
+# What random programs have not got.
+CHOSEN: dict[str, Program] = {
     "elementary functions": (_elementary, (_LINE,)),
     "elementary functions, float32": (_elementary, (_LINE.astype(np.float32),)),
     "types": (_types, (_LINE[:4], np.array([3, 1, 0, 2]), np.array([True, False, True, False]))),
-    "gradient of a loop": (_gradient_of_a_loop, (np.array(0.9),)),
-    "reductions": (lambda x: (x.sum(), x.max(), x.argmax(), x.prod(), jnp.cumsum(x)), (np.linspace(0, 1, 500),)),
-    "scatter": (lambda x, at: jnp.zeros(20).at[at].add(x), (_LINE, np.array([3, 1, 8, 8, 2, 3, 4, 5, 6]))),
-    "sort": (lambda x: (jnp.sort(x), jnp.argsort(x)), (_LINE**2,)),
-    "products": (lambda a, b: (a @ b, jnp.tanh(a @ b[:, 0])), (_SQUARE, _SQUARE**2)),
-    "large product": (lambda a: a @ a, (np.linspace(-1, 1, 3600).reshape(60, 60),)),
-    "factorizations": (_matrices, (_SQUARE,)),
-    "large factorizations": (_matrices, (np.linspace(-1, 1, 2500).reshape(50, 50),)),
-    "branches": (_branches, (_LINE, np.array(1))),
-    "loop over several kernels": (_loop_of_several, (_SQUARE,)),
     "work groups": (lambda x: (jnp.exp(x), jnp.sin(x).sum()), (np.linspace(-1, 1, 200_000),)),
     "constants": (_constants, (np.array([3, 5, 7]),)),
     "copies": (lambda x, y: (x, x[:0], x, y.sum(), y), (np.arange(3.0), np.zeros((0, 3)))),
 }
 
+# Square matrices from two of them, and rows or columns by their numbers.
+STEPS: tuple[Callable[[Any, Any, Any], Any], ...] = (
+    lambda a, b, at: a + b,
+    lambda a, b, at: a * b - a,
+    lambda a, b, at: a / (1 + b * b),
+    lambda a, b, at: jnp.where(a > b, a, -b),
+    lambda a, b, at: jnp.tanh(a) + jnp.exp(-b * b),
+    lambda a, b, at: jnp.log1p(a * a) * jnp.sin(b),
+    lambda a, b, at: jax.lax.lgamma(1 + a * a) + jax.lax.erf(b),
+    lambda a, b, at: jnp.power(jnp.abs(a), 0.3) + jnp.arctan2(a, b),
+    lambda a, b, at: jnp.cumsum(a, 0) / len(a),
+    lambda a, b, at: a - jax.nn.logsumexp(a, 1, keepdims=True),
+    lambda a, b, at: b * (a.max(0) - a.mean()) + jnp.argmax(a, 1).astype(a.dtype),
+    lambda a, b, at: jnp.sort(a, 1) - b,
+    lambda a, b, at: jnp.take_along_axis(b, jnp.argsort(a, 0), 0),
+    lambda a, b, at: a[at] + b[:, at].T,
+    lambda a, b, at: a.at[at // 2].add(b),
+    lambda a, b, at: jax.lax.dynamic_update_slice(a, b[:1], (at[0], 0)),
+    lambda a, b, at: jnp.concatenate([a[:, 1:], b[:, :1]], 1)[::-1],
+    lambda a, b, at: (a.astype(jnp.float32) * 3).astype(a.dtype) + (b > 0).astype(a.dtype),
+    lambda a, b, at: (jnp.clip(a, -9, 9) * 9).astype(jnp.int32).astype(a.dtype) % 7,
+    lambda a, b, at: jnp.tanh(a @ b.T),
+    lambda a, b, at: jax.lax.fori_loop(0, 5, lambda i, c: jnp.tanh(c * b + i), a),
+    lambda a, b, at: jax.lax.scan(lambda c, x: (jnp.cos(c + x), c * x), a[0], b)[1],
+    lambda a, b, at: jax.lax.cond(a[0, 0] > 0, jnp.sin, lambda a: a * at[0], a),
+    lambda a, b, at: jax.lax.switch(at[-1] % 3, [lambda a, b: a, lambda a, b: jnp.sort(b), jnp.minimum], a, b),
+    lambda a, b, at: jnp.linalg.cholesky(a @ a.T / len(a) + jnp.eye(len(a), dtype=a.dtype)),
+    lambda a, b, at: jax.scipy.linalg.solve_triangular(jnp.tril(a) / len(a) + jnp.eye(len(a), dtype=a.dtype), b),
+)
 
-def _bits(fn: Any, arguments: Any) -> Bits:
-    return [(x.dtype, x.shape, x.tobytes()) for x in jax.tree.leaves(fn(*arguments))]
+
+def random_program(seed: int) -> Program:
+    """A function of some `STEPS`, with a gradient or without, and its arguments."""
+    random = np.random.default_rng(seed)
+    size, dtype = random.choice([1, 2, 3, 5, 8, 13, 60]), random.choice([np.float64, np.float32])
+    steps = [(random.choice(len(STEPS)), *random.integers(0, 1 << 20, 2)) for _ in range(random.integers(2, 16))]
+    x, y = random.normal(size=(2, size, size)).astype(dtype)
+
+    def function(x: Any, y: Any, at: Any) -> Any:
+        values = [x, y]
+        for step, *picked in steps:
+            values.append(STEPS[step](*(values[number % len(values)] for number in picked), at))
+        return values[-1], sum(value.sum() for value in values[2:])
+
+    with_gradient = random.random() < 0.4
+    differentiated = jax.value_and_grad(lambda x, y, at: function(x, y, at)[1], (0, 1))
+    return differentiated if with_gradient else function, (x, y, random.permutation(size))
 
 
-def tried() -> str:
-    """What has gone well."""
-    calls: dict[str, tuple[Any, Any, Bits]] = {}
-    for (name, (function, arguments)), regions in itertools.product(FUNCTIONS.items(), (True, False)):
-        what = name if regions else f"{name}, as XLA splits it"
-        say(what)
-        fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
-        first = _bits(fn, arguments)
-        (executable,) = fn.stats.by_executable
-        note = executable.plan[-1]
-        if "differs" in note:
-            raise RuntimeError(f"{what}: {note}")
-        if not note.startswith("no direct call"):
-            calls[what] = fn, arguments, first
-    if not calls:
-        raise RuntimeError("no function could be called directly")
+def trials() -> Iterator[tuple[str, Callable[[], str]]]:
+    """Names, and what tries them and says how they are called."""
+    yield "names", names
+    for name, program in CHOSEN.items():
+        yield name, partial(tried, program)
+        yield f"{name}, as XLA splits it", partial(tried, program, regions=False)
+    for seed in range(FAMILIAR if verdict.is_familiar() else OTHERS):
+        yield f"random program {seed}", partial(tried, random_program(seed), regions=seed % 3 > 0)
+
+
+def names() -> str:
+    """Looks for what jaxlib promises to nobody.
+
+    Raises:
+        AttributeError: what it lacks.
+    """
+    compiled = jax.jit(jnp.linalg.cholesky).lower(np.eye(3)).compile()
+    if jax_compat.make_synchronous_cpu_client() is None:
+        raise AttributeError("jaxlib.xla_client has no make_cpu_client(asynchronous=...)")
+    jax_compat.own_call(compiled)
+    return f"{len(jax_compat.serialized_executable(compiled.runtime_executable()))} bytes of an executable"
+
+
+def tried(program: Program, *, regions: bool = True) -> str:
+    """How it is called.
+
+    Raises:
+        RuntimeError: a difference.
+    """
+    function, arguments = program
+    fn = jit(function, outputs="numpy", cpu=CpuOptions(direct=True, regions=regions))
+
+    def bits() -> list[Any]:
+        return [(x.dtype, x.shape, x.tobytes()) for x in jax.tree.leaves(fn(*arguments))]
+
+    first = bits()
+    (executable,) = fn.stats.by_executable
+    note = executable.plan[-1]
+    if "differs" in note or fn.stats.retries:
+        raise RuntimeError(note)
 
     def check(where: str) -> None:
-        for name, (fn, arguments, first) in calls.items():
-            if _bits(fn, arguments) != first:
-                raise RuntimeError(f"{name} gives other bits {where}")
+        if bits() != first:
+            raise RuntimeError(f"other bits {where}")
 
-    def work(_: int) -> None:
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            check("among several threads")
-
-    say("threads")
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(work, range(THREADS)))
+        list(pool.map(check, ["among several threads"] * (THREADS * CALLS)))
     if not (np.array([np.finfo(np.float64).tiny]) * 0.25)[0] > 0:
         raise RuntimeError("subnormal numbers are zero after a call")
-    say("fork")
-    child = os.fork()
-    if not child:
-        signal.alarm(60)  # nobody else ends it
-        try:
-            check("in a forked process")
-            os._exit(0)
-        finally:
-            os._exit(1)
-    if status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
-        raise RuntimeError(f"a forked process ended with {status}")
-    check("after a fork")
-    return f"{len(calls):d} functions called directly, then threads and a fork"
-
-
-def say(line: str) -> None:
-    """A line of the self-test's."""
-    global _said
-    _said = line
-    print(*line.split(), flush=True)
+    if not note.startswith("no direct call"):
+        child = os.fork()
+        if not child:
+            signal.alarm(LIMIT)  # nobody else ends it
+            try:
+                check("in a forked process")
+                os._exit(0)
+            finally:
+                os._exit(1)
+        if status := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            raise RuntimeError(f"a forked process ended with {status}")
+        check("after a fork")
+    return note
 
 
 def run() -> None:
     """The self-test, in a process that does nothing else."""
     os.nice(10)  # others wait for their programs, and nobody for this one
-    signal.alarm(LIMIT)
-    assume(Verdict(True, "assumed by the self-test"))
+    verdict.assume(verdict.Verdict(True, "assumed by the self-test"))
     jax.config.update("jax_enable_x64", True)
-    try:
-        say(tried())
-    except Exception as error:
-        say(f"{_said} ({type(error).__name__}: {error})")
-        sys.exit(1)
+    notes = dict(line.partition(": ")[::2] for line in verdict.lines())
+    for name, trial in trials():
+        if name in notes:
+            continue
+        signal.alarm(LIMIT)
+        print(name, end="", flush=True)
+        try:
+            notes[name] = trial()
+        except Exception as error:
+            print(f" ({type(error).__name__}: {' '.join(str(error).split())})", end="", flush=True)
+            sys.exit(1)
+        print(f": {notes[name]}", flush=True)
+    notes.pop("names", None)
+    count = sum(note.startswith("direct call") for note in notes.values())
+    why = f"{count:d} of {len(notes):d} programs are called directly, from threads and after a fork too"
+    print(verdict.Verdict(count > 0, why if count else f"no program is called directly: {notes.popitem()[1]}"))
 
 
 if __name__ == "__main__":

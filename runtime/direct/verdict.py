@@ -1,11 +1,11 @@
-"""Whether kernels may be called directly on this machine: the verdict of a self-test, kept on disk.
+"""Whether kernels may be called directly on this machine: what a self-test has found, kept on disk.
 
-In: what the direct call depends on (`identity`). Out: a `Verdict`. Who wants one that is not on disk starts
-`python -m hlograph.runtime.direct`, which goes on if that process ends: it runs the self-test in a further one, which a
-mistake may end, and stores a verdict whatever becomes of it (`found`). Where several want one at once, one of them runs
-it, the others wait for its verdict. Decisions to know: nobody's call waits for it, and only who asks for a C function,
-or insists on the direct call, waits. A verdict is read only where nobody but this user and root can have written it,
-and no self-test begins where none can be kept.
+In: what the direct call depends on (`identity`). Out: a `Verdict`. Who wants one that is not on disk starts another
+process, which goes on if this one ends, and which a mistake may end (`self_test`). Its record has a line for each
+program that it has tried, and at last the verdict; if it dies or hangs, that is the verdict. A record without one is
+continued. Decisions to know: nobody's call waits, only who asks for a C function, or insists on the direct call; of
+several processes that want a verdict one runs the self-test, the others wait; a record is believed only where nobody
+but this user and root can have written it (`kept`).
 
     known()    from this process's memory or the disk; None where nobody has tried yet
     asked()    the same; without one a self-test begins in the background
@@ -15,18 +15,16 @@ and no self-test begins where none can be kept.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
-import json
+import logging
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -41,30 +39,25 @@ from ..object_files import DirectCallRefused
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
 QUIET = 2.0  # seconds of waiting before a line says what is waited for
-COMMAND = ("-P", "-m", "hlograph.runtime.direct")
 SELF_TEST = ("-P", "-m", "hlograph.runtime.direct.self_test")
-TRYING = "hlograph: trying direct calls of kernels in another process, once on this machine (about 20 s)"
 NOWHERE = f"a self-test would have to be repeated by each process: {kept.NOWHERE}"
+_VERDICT = re.compile(r"(good|bad) (\d+): (.+)")  # the last line, with its time
 _PACKAGES = ("jaxlib", "llvmlite", "numpy", "scipy")
 # For the self-test: the CPU alone, without options and caches of JAX's and XLA's that may be set.
 _SET = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "PYTHONWARNINGS": "ignore"}
+_log = logging.getLogger("hlograph")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a self-test has found.
-
-    Attributes:
-        good: whether kernels may be called directly.
-        reason: what was tried, or what went wrong.
-        made: when, in seconds since 1970.
-        tried: a line for each kind of program, and for each thing that was done to them.
-    """
+    """What a self-test has found: whether kernels may be called directly, and what was tried, or went wrong."""
 
     good: bool
     reason: str
-    made: float = 0.0
-    tried: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """The last line of a record."""
+        return f"{'good' if self.good else 'bad'} {int(time.time()):d}: {self.reason}"
 
 
 # ---- what it is for --------------------------------------------------------------------------------------------------
@@ -82,12 +75,36 @@ def unsupported() -> str:
         platforms.here()
     except DirectCallRefused as error:
         return str(error)
-    if not proven_jaxlib():
-        return f"not tried with jaxlib {metadata.version('jaxlib')}, only with {', '.join(PROVEN_JAXLIB)}"
-    found, _ = _package("llvmlite")
-    if found and tuple(map(int, found.split(".")[:2])) >= (0, 44):
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return "nobody has tried it in free-threaded Python; use the one with a lock (python3.13 for python3.13t)"
+    version, _ = _package("llvmlite")
+    if version and tuple(map(int, version.split(".")[:2])) >= (0, 44):
         return ""
-    return f"LLVM loads the machine code, and llvmlite is {found or 'not installed'}: pip install 'llvmlite>=0.44'"
+    return f"LLVM loads the machine code, and llvmlite is {version or 'not installed'}: pip install 'llvmlite>=0.44'"
+
+
+def is_familiar() -> bool:
+    """Whether the tests have run with this release of jaxlib on such a machine; more programs are tried elsewhere."""
+    return proven_jaxlib() and (sys.platform, platform.machine()) == ("linux", "x86_64")
+
+
+def proven() -> bool:
+    """Whether private parts of jaxlib may be used: they have been tried, by the tests or on this machine."""
+    if proven_jaxlib():
+        return True
+    found = None if switched_off() or unsupported() else known()
+    return found is not None and found.good
+
+
+def unproven() -> str:
+    """What is off in a release of jaxlib that has not been tried, and why; "" where nothing is."""
+    if proven():
+        return ""
+    return (
+        f"jaxlib {metadata.version('jaxlib')} is not one that the tests have run with ({PROVEN_JAXLIB[0]} to "
+        f"{PROVEN_JAXLIB[-1]}): kernels of many ops and calls below JAX's own are off until a self-test has passed; "
+        f"{refusal(wait=False) or 'python -m hlograph.runtime.direct shows it'}"
+    )
 
 
 @cache
@@ -121,87 +138,73 @@ def _package(name: str) -> tuple[str, str]:
     return found.version, found.read_text("RECORD") or ""
 
 
-# ---- on disk ---------------------------------------------------------------------------------------------------------
+# ---- the self-test and its record ------------------------------------------------------------------------------------
 
 
-def files() -> list[Path]:
-    """Where a verdict may be: in the user's cache, else in a place that ends with the machine's uptime."""
-    return kept.paths(f"{identity()}.json")
+def name() -> str:
+    """Of the record."""
+    return f"{identity()}.txt"
 
 
-def place() -> Path | None:
-    """The file for it in the first folder that it can be kept in, which is made; None where there is no such folder."""
-    return kept.place(f"{identity()}.json")
+def lines() -> list[str]:
+    """Those of the record that are complete."""
+    return next(kept.read(name()), b"").decode(errors="replace").split("\n")[:-1]
 
 
 def read() -> Verdict | None:
-    """The first verdict on disk that still counts, and that this user or root has written."""
-    for data in kept.read(f"{identity()}.json"):
-        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
-            found = json.loads(str(data, "utf-8"))
-            good, tried = found["good"] is True, tuple(map(str, found["tried"]))
-            if good or 0 <= time.time() - found["made"] < EXPIRES:
-                return Verdict(good, str(found["reason"]), found["made"] + 0.0, tried)
-    return None
-
-
-def store(verdict: Verdict) -> None:
-    """Puts it in the place of the one on disk, as a whole or not at all.
-
-    Raises:
-        OSError: there is nowhere to keep it.
-    """
-    kept.store(f"{identity()}.json", json.dumps(dataclasses.asdict(verdict)).encode())
-
-
-# ---- the self-test ---------------------------------------------------------------------------------------------------
+    """The verdict on disk, if there is one that still counts, and that this user or root has written."""
+    last = _VERDICT.fullmatch((lines() or [""])[-1])
+    if last is None or (last[1] == "bad" and not 0 <= time.time() - int(last[2]) < EXPIRES):
+        return None
+    return Verdict(last[1] == "good", last[3])
 
 
 def found() -> Verdict:
-    """The verdict on disk, or else that of a self-test, after its end; one process at a time runs one."""
-    import fcntl
-
-    path = place()
+    """The verdict on disk, or else that of a self-test, after its end."""
+    path = kept.place(name())
     if path is None:
         return Verdict(False, NOWHERE)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(folder, fcntl.LOCK_EX)
-        verdict = read()
-        if verdict is None:
-            verdict = _tried(path.parent)
-            with contextlib.suppress(OSError):
-                store(verdict)
-        return verdict
-    finally:
-        os.close(folder)
+    if next(kept.read(name()), None) is None:
+        path.unlink(missing_ok=True)  # somebody else's
+    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+b") as record:
+        _lock_file(record, "LOCK_EX")  # for the self-test, too, which has the file open
+        try:
+            return read() or _tried(record)
+        except OSError as error:
+            return Verdict(False, f"the self-test could not be started: {error}")
+        finally:
+            _lock_file(record, "LOCK_UN")  # also for what has been forked meanwhile
 
 
-def _tried(folder: Path) -> Verdict:
-    """What a self-test says: a line on each thing before it does it, at last what has gone well, or what has not."""
-    with tempfile.TemporaryFile(dir=folder) as said:  # whatever the self-test has forked may hold it open
-        status = _run(SELF_TEST, stdout=said)
-        said.seek(0)
-        *tried, last = said.read().decode(errors="replace").splitlines() or ["its start"]
-    if status:
-        name = signal.Signals(-status).name if status < 0 else ""
-        what = f"died of {name}" if name else "failed"
-        last = f"the self-test {'hung' if name == 'SIGALRM' else what} in: {last}"
-    return Verdict(not status, last, time.time(), tuple(tried))
+def _lock_file(file: Any, how: str) -> None:
+    with contextlib.suppress(ImportError, OSError):  # a system or a file system without locks
+        import fcntl
+
+        fcntl.flock(file, getattr(fcntl, how))
 
 
-def _run(arguments: Sequence[str], **options: Any) -> int:
-    """The exit status of a Python process, without options of JAX's and XLA's, and with direct calls not switched off.
-
-    Raises:
-        OSError: it cannot be started.
-    """
+def _tried(record: Any) -> Verdict:
+    """What a self-test says, or how it ended."""
+    record.seek(0)
+    over = _VERDICT.fullmatch((lines() or [""])[-1])  # long ago
+    record.truncate(0 if over else record.read().rfind(b"\n") + 1)
     if not os.path.basename(sys.executable or "").startswith("python"):
         raise OSError(f"no Python interpreter to run it with ({sys.executable!r})")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", SWITCH))}
-    options |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment | _SET}
-    return subprocess.run([sys.executable, *arguments], check=False, **options).returncode
+    quiet: Any = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    command = [sys.executable, *SELF_TEST]
+    status = subprocess.run(command, check=False, stdout=record, env=environment | _SET, **quiet).returncode
+    if not status and (verdict := read()):
+        return verdict
+    record.seek(0)
+    said = record.read().decode(errors="replace")
+    died = signal.Signals(-status).name if status < 0 else ""
+    what = "hung" if died == "SIGALRM" else f"died of {died}" if died else f"failed with status {status:d}"
+    bad = Verdict(False, f"the self-test {what} in: {said.rpartition(chr(10))[2] or 'its start'}")
+    if said and died not in ("SIGHUP", "SIGINT", "SIGTERM"):  # after those the next process goes on with it
+        with contextlib.suppress(OSError):
+            record.write(f"\n{bad}\n".encode())
+    return bad
 
 
 # ---- the self-test in the background ---------------------------------------------------------------------------------
@@ -223,20 +226,32 @@ def asked() -> Verdict | None:
     global _asking
     with _lock:
         if (_asking is None or not _asking.is_alive()) and known() is None:
-            _asking = threading.Thread(target=lambda: assume(_ask()), name="hlograph self-test", daemon=True)
+            tell(logging.INFO if is_familiar() else logging.WARNING)
+            _asking = threading.Thread(target=lambda: assume(found()), name="hlograph self-test", daemon=True)
             _asking.start()
         return _known
 
 
 def awaited() -> Verdict:
-    """The verdict, after the end of the self-test; a line on the standard error stream says what is waited for."""
+    """The verdict, after the end of the self-test; a line of log says what is waited for."""
     while (verdict := asked()) is None:
         assert _asking is not None
         _asking.join(QUIET)
         if _asking.is_alive():
-            print(TRYING, file=sys.stderr, flush=True)
+            tell(logging.WARNING)
             _asking.join()
     return verdict
+
+
+def tell(level: int) -> None:
+    """Says that a self-test runs, and where its result is."""
+    how = "some 20 s" if is_familiar() else "a minute or two: the tests have not seen this release on such a machine"
+    _log.log(
+        level,
+        f"direct calls with jaxlib {metadata.version('jaxlib')} are tried in another process, once on this machine "
+        f"({how}); until then calls go through PJRT. `python -m hlograph.runtime.direct` shows the result, which is in "
+        f"{kept.place(name())}",
+    )
 
 
 def refusal(*, wait: bool) -> str:
@@ -256,15 +271,3 @@ def assume(verdict: Verdict | None) -> Verdict | None:
     global _known
     before, _known = _known, verdict
     return before
-
-
-def _ask() -> Verdict:
-    """The verdict of a process that goes on if this one ends."""
-    if place() is None:
-        return Verdict(False, NOWHERE)
-    try:
-        status = _run(COMMAND, stdout=subprocess.DEVNULL, start_new_session=True)
-        reason = f"could not be run by {sys.executable} (exit status {status})"
-    except OSError as error:
-        reason = f"could not be started: {error}"
-    return read() or Verdict(False, f"the self-test {reason}")

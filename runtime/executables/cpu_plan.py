@@ -21,7 +21,6 @@ import numpy as np
 
 from ...codegen.analysis.loops import Loop
 from ...codegen.ir.bindings import ir
-from ...codegen.ir.jax_compat import proven_jaxlib
 from ...codegen.ir.kinds import having
 from ...codegen.ir.modules import clone_bytes, verify
 from ...codegen.ir.refused import Refused
@@ -183,7 +182,7 @@ class CpuPlanner:
             arithmetic = options.math and run_pass(f"cpu_math{elements}")
             work = cpu_regions.Work.of(steps.module)
             compile_with: dict[str, Any] = {}
-            if arithmetic and work.library <= LIBRARY and proven_jaxlib():
+            if arithmetic and work.library <= LIBRARY and verdict.proven():
                 compile_with |= _ONE_KERNEL
             if by_blas or compile_with or (options.regions and not _too_long(work)):
                 run_pass("cpu_sums")  # XLA's library for sums is off
@@ -194,8 +193,7 @@ class CpuPlanner:
                 notes.append(_regions(steps, work, compile_with))
             if by_blas:
                 run_blas("cpu_blas")
-                if proven_jaxlib():
-                    compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
+                compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
         decided = {"options": compile_with, "outputs": outputs, "places": places}
         return {**decided, "direct": direct, "notes": tuple(notes)}
@@ -250,7 +248,7 @@ def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any])
     too_long = _too_long(work)
     if too_long:
         return f"no regions: {too_long}"
-    if not proven_jaxlib():
+    if not verdict.proven():
         return "no regions: nobody has tried kernels of many ops with this jaxlib"
     count = sum(steps.run("cpu_regions").rewritten.values())
     if not count:

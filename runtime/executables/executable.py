@@ -25,8 +25,8 @@ from ...codegen.errors import CompileError, DeviceError, PassError
 from ...codegen.interrupts import deferred
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import (
-    direct_execution,
     enable_x64,
+    execution,
     initialize_lapack,
     no_transformation,
     trace_state,
@@ -298,7 +298,7 @@ class Executable:
         if numpy is not None and not self._calls_host and not looked_at and self._in_memory(self._device):
             with loading() if self._options.direct and self.plan.direct else nullcontext():
                 compiled = jitted.lower(*self._specs).compile()
-            if direct_execution(compiled) is not None:
+            if execution(compiled, proven=False) is not None:
                 return self._in_numpy(compiled, numpy, args)
         else:
             compiled = jitted.lower(*args).compile()

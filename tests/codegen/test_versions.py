@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -17,6 +16,7 @@ import hlograph
 from hlograph.codegen import versions
 from hlograph.codegen.ir import jax_compat
 from hlograph.errors import UnsupportedVersionError
+from hlograph.runtime.direct import verdict
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 INSTALLED = {
@@ -107,28 +107,21 @@ def test_importing_imports_no_library():
 # ---- a jaxlib that nobody has tried yet ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def unproven(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    jax_compat.proven_jaxlib.cache_clear()
-    monkeypatch.setattr(jax_compat, "PROVEN_JAXLIB", ("0.1", "0.2"))
-    yield
-    jax_compat.proven_jaxlib.cache_clear()
-
-
-def test_an_unproven_jaxlib_runs_everything_and_stats_say_what_is_off(unproven: None) -> None:
-    assert jax_compat.make_synchronous_cpu_client() is None
+def test_a_jaxlib_that_nobody_has_tried_runs_everything_and_stats_say_what_is_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     x = pt.dvector("x")
-    function = hlograph.function([x], pt.exp(x).sum(), policy="padded", cpu="jax", outputs="numpy")
+    assert jax_compat.proven_jaxlib()
+    assert hlograph.function([x], x + 1).stats.unproven == ""
+    monkeypatch.setattr(verdict, "proven_jaxlib", lambda: False)
+    monkeypatch.setattr(jax_compat, "own_call", lambda compiled: compiled.no_such_name)
+    monkeypatch.setenv(verdict.SWITCH, "0")
+    function = hlograph.function([x], pt.exp(x).sum(), policy="padded", outputs="numpy")
     for size in (3, 5):
         np.testing.assert_allclose(function(np.arange(float(size))), np.exp(np.arange(size)).sum(), rtol=1e-12)
-    assert "is not one of the proven releases (0.1 to 0.2)" in function.stats.unproven
+    assert "is not one that the tests have run with (0.7 to 0.12)" in function.stats.unproven
+    assert function.stats.unproven.endswith("; switched off by HLOGRAPH_DIRECT")
     assert hlograph.jit(lambda x: x + 1)(1) == 2
-
-
-def test_the_jaxlib_of_these_tests_is_proven() -> None:
-    assert jax_compat.proven_jaxlib()
-    x = pt.dvector("x")
-    assert hlograph.function([x], x + 1).stats.unproven == ""
 
 
 WITHOUT = {

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from hlograph.codegen.ir.jax_compat import direct_execution
+from hlograph.codegen.ir.jax_compat import own_call
 from hlograph.runtime.calls.from_numpy import COPIED, STAGED, Place, alone, numpy_call
 from hlograph.runtime.calls.memory import aligned
 from hlograph.runtime.executables.devices import synchronous_device
@@ -112,14 +112,14 @@ def test_on_jax_s_own_client():
         np.testing.assert_array_equal(ordered, np.sort(x))
 
 
-def test_executables_with_effects_have_no_direct_execution():
+def test_executables_with_effects_have_no_call_below_jaxs():
     seen = []
 
     def show(x):
         jax.debug.callback(lambda value: seen.append(float(value)), x)
         return x + 1
 
-    assert direct_execution(compiled_on(jax.devices("cpu")[0], show, [np.float64(1)])) is None
+    assert own_call(compiled_on(jax.devices("cpu")[0], show, [np.float64(1)])) is None
 
 
 def test_numbers():

@@ -6,10 +6,8 @@ Values are compared with NumPy's, bits with those of the same executable run by 
 import gc
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ import hlograph
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.runtime.c_function import FORMS, CProgram, table
 from hlograph.runtime.calls import memory
-from hlograph.runtime.direct import call, object_code, steps, verdict
+from hlograph.runtime.direct import object_code, steps, verdict
 from hlograph.runtime.direct.call import DirectCall, compare, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.direct.object_code import FOLDER, DirectCallRefused
@@ -390,14 +388,6 @@ def test_what_is_refused(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
         change(monkeypatch)
     with pytest.raises(DirectCallRefused, match=message):
         DirectCall.of(executable, arguments, trials=0)
-
-
-def test_versions_that_were_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    executable = compiled(lambda x: x + 1, [np.ones(3)])
-    monkeypatch.setattr(call, "proven_jaxlib", lambda: False)
-    with pytest.raises(DirectCallRefused, match=f"not tried with jaxlib {re.escape(metadata.version('jaxlib'))}"):
-        DirectCall.of(executable, [np.ones(3)])
-    np.testing.assert_array_equal(DirectCall.of(executable, [np.ones(3)], unproven=True)(np.ones(3))[0], 2 * np.ones(3))
 
 
 def test_functions_of_xlas_runtime() -> None:

@@ -1,8 +1,7 @@
 """The self-test of direct calls: what becomes of one that dies, hangs or fails, where its verdict is, who waits."""
 
-import dataclasses
 import errno
-import json
+import logging
 import os
 import platform
 import signal
@@ -14,22 +13,28 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+import jaxlib
 import numpy as np
 import pytest
 
 import hlograph
-from hlograph.runtime.direct import object_code, verdict
+from hlograph.codegen.ir import jax_compat
+from hlograph.runtime import kept
+from hlograph.runtime.direct import object_code, self_test, verdict
 from hlograph.runtime.direct.verdict import Verdict
+from hlograph.runtime.executables import direct_way
 
 pytestmark = [
     pytest.mark.optimized,
     pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here"),
 ]
 
-GOOD = Verdict(True, "all passed", made=1.0, tried=("densities: direct call of the kernels",))
+GOOD = Verdict(True, "all passed")
 BAD = Verdict(False, "died of SIGSEGV in: threads")
 USERS_CACHE = os.environ.get("XDG_CACHE_HOME")
 
@@ -47,9 +52,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def place() -> Path:
-    found = verdict.place()
+    found = kept.place(verdict.name())
     assert found is not None
     return found
+
+
+def store(found: Verdict | str) -> None:
+    """A record that ends with this."""
+    kept.store(verdict.name(), f"random program 0: direct call of the kernels\n{found}\n".encode())
 
 
 def run(code: str, monkeypatch: pytest.MonkeyPatch) -> Verdict:
@@ -60,7 +70,7 @@ def run(code: str, monkeypatch: pytest.MonkeyPatch) -> Verdict:
 
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict.read() is None
-    verdict.store(GOOD)
+    store(GOOD)
     assert verdict.read() == verdict.known() == GOOD
     assert place().is_relative_to(cache)
     of: Any = verdict.identity
@@ -84,35 +94,24 @@ def test_it_is_for_the_same_in_a_checkout_and_for_the_self_test() -> None:
     assert [run.stdout.strip() for run in runs] == [verdict.identity()] * 2
 
 
-BROKEN = {"good": "yes", "made": None, "tried": 3}
-
-
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", "\x00\xff", "good", "[" * 60_000, *[json.dumps({k: v}) for k, v in BROKEN.items()]]
+    "text", ["", "{", "\x00\xff", "good 1: x", "[" * 60_000 + "\n", "good: x\n", "fine 1: x\n", "\n"]
 )
-def test_a_broken_file_is_no_verdict(text: str) -> None:
-    verdict.store(GOOD)
-    if text.startswith('{"'):
-        text = json.dumps(json.loads(place().read_text()) | json.loads(text))
+def test_a_broken_record_is_no_verdict(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(GOOD)
     place().write_bytes(text.encode("latin-1"))
-    found = verdict.read()
-    assert found is None or not found.good
+    assert verdict.read() is None
+    assert run(f"print('{GOOD}')", monkeypatch) == verdict.read() == GOOD
 
 
 @pytest.mark.parametrize(
-    ("age", "good", "counts"), [(0, False, True), (2, False, False), (-9, False, False), (99, True, True)]
+    ("age", "word", "counts"), [(0, "bad", True), (2, "bad", False), (-9, "bad", False), (99, "good", True)]
 )
-def test_a_bad_one_counts_for_a_day(age: int, good: bool, counts: bool) -> None:
-    found = Verdict(good, "hung", time.time() - age * verdict.EXPIRES)
-    verdict.store(found)
-    assert (verdict.read() == found) == counts
-
-
-def test_many_write_at_once() -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(verdict.store, [dataclasses.replace(GOOD, made=float(i)) for i in range(40)]))
-    assert dataclasses.replace(verdict.read() or BAD, made=1.0) == GOOD
-    assert [path.suffix for path in place().parent.iterdir()] == [".json"]
+def test_a_bad_one_counts_for_a_day(age: int, word: str, counts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(f"{word} {int(time.time() - age * verdict.EXPIRES):d}: hung")
+    assert (verdict.read() == Verdict(word == "good", "hung")) == counts
+    assert run(f"print('{GOOD}')", monkeypatch).reason == ("hung" if counts else GOOD.reason)
+    assert len(verdict.lines()) == 1 + counts
 
 
 # ---- who can have written it -----------------------------------------------------------------------------------------
@@ -149,18 +148,20 @@ POISONED: dict[str, tuple[Callable[[Path, pytest.MonkeyPatch], Any], bool]] = {
     "a link in place of the file": (lambda path, patch: led_elsewhere(path), False),
     "a link of the user's in place of a folder": (lambda path, patch: led_elsewhere(path.parent), True),
     "a pipe": (lambda path, patch: a_pipe(path), False),
-    "truncated": (lambda path, patch: path.write_bytes(path.read_bytes()[:-40]), False),
+    "truncated": (lambda path, patch: path.write_bytes(path.read_bytes()[:-1]), False),
 }
 
 
 @pytest.mark.parametrize("case", POISONED)
 def test_a_verdict_is_believed_if_nobody_else_can_have_written_it(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change, believed = POISONED[case]
-    verdict.store(GOOD)
+    store(GOOD)
     path = place()
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     change(path, monkeypatch)
     assert (verdict.read() == GOOD) == (verdict.known() == GOOD) == believed
+    monkeypatch.setattr(verdict, "SELF_TEST", ("-c", f"print('{BAD}')"))
+    assert verdict.found() == (GOOD if believed else BAD) == verdict.read()  # where it will be believed
 
 
 def test_another_folder_where_the_cache_cannot_be_written_to(
@@ -169,23 +170,21 @@ def test_another_folder_where_the_cache_cannot_be_written_to(
     """It has the verdict for the next process, which runs no self-test; where there is none either, nobody runs one."""
     cache.rmdir()
     cache.write_text("in the way")
-    runs: list[Any] = []
-    monkeypatch.setattr(verdict, "_tried", lambda folder: runs.append(folder) or GOOD)
-    assert verdict.found() == verdict.found() == verdict.read() == GOOD
+    monkeypatch.setattr(verdict, "SELF_TEST", ("-c", "print('good 1: all passed')"))
+    assert verdict.found() == verdict.read() == GOOD
+    monkeypatch.setattr(verdict, "SELF_TEST", ("-c", "print('bad 1: again')"))
+    assert verdict.found() == GOOD
     assert place().is_relative_to(tmp_path / "temporary" / f"hlograph-{os.geteuid()}")
-    assert len(runs) == 1
     (tmp_path / "temporary").chmod(0o777)  # without the sticky bit
-    assert verdict.read() is verdict.place() is None
-    monkeypatch.setattr(verdict, "_run", lambda *arguments, **options: pytest.fail("each process would run one"))
+    assert verdict.read() is kept.place(verdict.name()) is None
+    monkeypatch.setattr(verdict, "_tried", lambda record: pytest.fail("each process would run one"))
     assert verdict.refusal(wait=False) == ""
     assert verdict.awaited() == verdict.found() == Verdict(False, verdict.NOWHERE)
     assert "set XDG_CACHE_HOME" in verdict.refusal(wait=True) == verdict.refusal(wait=False)
-    with pytest.raises(OSError, match="XDG_CACHE_HOME"):
-        verdict.store(GOOD)
 
 
 def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And one that is full afterwards leaves no part of a verdict."""
+    """And one that is full afterwards leaves a record that is no verdict."""
     make: Any = tempfile.TemporaryFile
 
     def full(dir: Path, **options: Any) -> Any:
@@ -195,50 +194,52 @@ def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, mon
 
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "TemporaryFile", full)
-        verdict.store(GOOD)
         assert place().is_relative_to(tmp_path / "temporary")
-    monkeypatch.setattr(os, "replace", lambda *names: full(cache))
-    place().unlink(missing_ok=True)
-    monkeypatch.setattr(verdict, "_tried", lambda folder: GOOD)
-    assert verdict.found() == GOOD
-    assert not list(place().parent.iterdir())
+    full_now = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9, 9)); "
+    found = run(f"{full_now}print('{GOOD}', flush=True)", monkeypatch)
+    assert (found.good, found.reason) == (False, f"the self-test failed with status 1 in: {str(GOOD)[:9]}")
 
 
 # ---- what becomes of it ----------------------------------------------------------------------------------------------
 
 TEST = """
-import os, signal, time
 from hlograph.runtime.direct import self_test
 
-def test():
-    self_test.say("loop"); self_test.say("threads")
+def last():
     {}
-    return "3 functions"
+    return "direct call"
 
-self_test.tried = test
+self_test.trials = lambda: [("names", lambda: "ok"), ("loop", lambda: "direct call"), ("threads", last)]
 self_test.run()
 """
+LIGHT = """
+import os, signal, time
+print("names: ok\\nloop: direct call\\nthreads", end="", flush=True)
+{}
+"""
+ALL = "2 of 2 programs are called directly, from threads and after a fork too"
 
 
 @pytest.mark.parametrize(
     ("code", "good", "reason"),
     [
-        ("pass", True, "3 functions"),
-        ("os.kill(os.getpid(), signal.SIGSEGV)", False, "the self-test died of SIGSEGV in: threads"),
-        ("os.kill(os.getpid(), signal.SIGKILL)", False, "the self-test died of SIGKILL in: threads"),
-        ("signal.alarm(1); time.sleep(60)", False, "the self-test hung in: threads"),
-        ("os.fork() or time.sleep(60) or os._exit(0)", True, "3 functions"),
-        ("raise OSError('no space')", False, "the self-test failed in: threads (OSError: no space)"),
-        ("os._exit(3)", False, "the self-test failed in: threads"),
-        ("assert 'HLOGRAPH_DIRECT' not in os.environ", True, "3 functions"),
+        (TEST.format("pass"), True, ALL),
+        (TEST.format("return 'no direct call: it is a loop'"), True, ALL.replace("2 of", "1 of")),
+        (TEST.format("raise OSError('no\\nspace')"), False, "failed with status 1 in: threads (OSError: no space)"),
+        (LIGHT.format("os.kill(os.getpid(), signal.SIGSEGV)"), False, "died of SIGSEGV in: threads"),
+        (LIGHT.format("os.kill(os.getpid(), signal.SIGKILL)"), False, "died of SIGKILL in: threads"),
+        (LIGHT.format("signal.alarm(1); time.sleep(60)"), False, "hung in: threads"),
+        (LIGHT.format(f"os.fork() or time.sleep(60); print(': x\\n{GOOD}')"), True, GOOD.reason),
+        (LIGHT.format(f"print('\\n{GOOD}', flush=True); os._exit(3)"), False, "failed with status 3 in: its start"),
+        (LIGHT.format(f"'HLOGRAPH_DIRECT' in os.environ or print(': x\\n{GOOD}')"), True, GOOD.reason),
     ],
 )
 def test_what_becomes_of_a_self_test(code: str, good: bool, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start = time.monotonic()
     monkeypatch.setenv(verdict.SWITCH, "0")
-    found = run(TEST.format(code), monkeypatch)
-    assert (found.good, found.reason) == (good, reason)
-    assert found.tried[0] == "loop"
+    found = run(code, monkeypatch)
+    assert found == Verdict(good, reason if good else f"the self-test {reason}")
+    assert verdict.lines()[:2] == ["names: ok", "loop: direct call"]
     assert verdict.read() == found
     assert time.monotonic() - start < 40  # nobody waits for what it has forked
 
@@ -254,7 +255,7 @@ def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         found = verdict.awaited()
     assert found.good, found
     assert verdict.refusal(wait=True) == verdict.refusal(wait=False) == ""
-    assert int(found.reason.split()[0]) > 30
+    assert int(found.reason.split()[0]) > 24
     command = [sys.executable, "-P", "-m", "hlograph.runtime.direct"]
     printed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert printed.returncode == 0
@@ -262,32 +263,48 @@ def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_of_several_that_want_one_at_once_one_runs_it(tmp_path: Path) -> None:
-    """Also where the first one is killed meanwhile."""
+    """It goes on where that one is killed meanwhile."""
+    runs, over = tmp_path / "runs", tmp_path / "over"
+    test = f"""
+import os, time
+open({str(runs)!r}, "a").write("x")
+while not os.path.exists({str(over)!r}): time.sleep(0.01)
+print("good 1: all passed")
+"""
     code = f"""
 from hlograph.runtime.direct import verdict
-def test(folder):
-    open({str(tmp_path / "runs")!r}, "a").write("x")
-    print("runs", flush=True); input()
-    return verdict.Verdict(True, "all passed")
-verdict._tried = test
-print("ready", flush=True); input()
+verdict.SELF_TEST = ("-c", {test!r})
 print(verdict.found().reason)
 """
-    command = [sys.executable, "-c", code]
-    three = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    first: Any = three[0]
-    for process in three:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.stdin.write("\n" if process is first else "\n\n")
-        process.stdin.flush()
-        if process is first:
-            assert process.stdout.readline() == "runs\n"
-    first.kill()
-    printed = sorted(process.communicate()[0] for process in three)
-    assert printed == ["", "all passed\n", "runs\nall passed\n"]
-    assert (tmp_path / "runs").read_text() == "xx"
+    processes = []
+    for _ in range(3):
+        processes.append(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True))
+        while not runs.exists():
+            time.sleep(0.01)
+    processes[0].kill()
+    over.touch()
+    assert [process.communicate()[0] for process in processes] == ["", "all passed\n", "all passed\n"]
+    assert runs.read_text() == "x"
+
+
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
+def test_what_was_tried_is_not_tried_again(end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who wants a verdict after a self-test that somebody has ended goes on with its record; with a kill, of both."""
+    code = LIGHT.format(f"os.kill(os.getpid(), signal.{end})")
+    if end == "SIGKILL":
+        with open(place(), "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as record:
+            subprocess.run([sys.executable, "-c", code], stdout=record, check=False)
+    else:
+        assert run(code, monkeypatch) == Verdict(False, f"the self-test died of {end} in: threads")
+    assert (place().read_text(), verdict.read()) == ("names: ok\nloop: direct call\nthreads", None)
+    if end == "SIGTERM":
+        again = TEST.format("pass").replace('"loop", lambda: "direct call"', '"loop", lambda: 1 / 0')
+        assert run(again, monkeypatch).reason == ALL
+        assert verdict.lines()[2] == "threads: direct call"
+    else:
+        assert run(f"print('threads: x\\n{GOOD}')", monkeypatch) == GOOD
+    assert verdict.lines()[:2] == ["names: ok", "loop: direct call"]
+    assert len(verdict.lines()) == 4
 
 
 MISTAKES = {
@@ -304,7 +321,7 @@ def test_mistakes_of_the_loader_are_found(mistake: str, monkeypatch: pytest.Monk
     found = run(
         "from hlograph.runtime.direct import call, steps, self_test\n"
         f"{MISTAKES[mistake]}\n"
-        "self_test.FUNCTIONS = {name: self_test.FUNCTIONS[name] for name in ('constants', 'copies')}\n"
+        "self_test.CHOSEN = {name: self_test.CHOSEN[name] for name in ('constants', 'copies')}\n"
         "self_test.run()\n",
         monkeypatch,
     )
@@ -313,14 +330,15 @@ def test_mistakes_of_the_loader_are_found(mistake: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "hlograph")
     over, runs = threading.Event(), list[str]()
-    monkeypatch.setattr(verdict, "_ask", lambda: runs.append("run") or (over.wait(60) and GOOD))
+    monkeypatch.setattr(verdict, "found", lambda: runs.append("run") or (over.wait(60) and GOOD))
     monkeypatch.setattr(verdict, "QUIET", 0.01)
     assert verdict.asked() is verdict.asked() is verdict.known() is None
     child = os.fork()
     if not child:  # which asks anew
-        verdict._ask = lambda: BAD
+        verdict.found = lambda: BAD
         signal.alarm(60)
         os._exit(0 if verdict.awaited() == BAD else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -330,7 +348,79 @@ def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         assert not waiting.done()
         over.set()
         assert waiting.result(60) == verdict.asked() == GOOD
-    assert (runs, capsys.readouterr().err.splitlines()) == (["run"], [verdict.TRYING])
+    assert (runs, [record.levelname for record in caplog.records]) == (["run"], ["INFO", "WARNING"])
+    assert str(place()) in caplog.messages[0] == caplog.messages[1]
+    assert "python -m hlograph.runtime.direct" in caplog.messages[0]
+
+
+# ---- a release that nobody has tried ---------------------------------------------------------------------------------
+
+# What is said, and what it is said of.
+RENAMED = {
+    "jaxlib.xla_client has no make_cpu_client(asynchronous=...)": """
+        import jax, jaxlib.xla_client as client
+        jax.devices()
+        client.make_cpu_client = lambda threads: None
+    """,
+    "'ExecuteReplicated' object has no attribute 'kept_var_idx": """
+        from jax._src.interpreters import pxla
+        new, find = {"kept_var_idx": "kept_var_idx_new"}, object.__getattribute__
+        pxla.ExecuteReplicated.__getattribute__ = lambda self, name: find(self, new.get(name, name))
+    """,
+}
+
+
+@pytest.mark.parametrize("what", RENAMED)
+def test_a_private_name_that_is_gone_is_found_by_the_self_test(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = "\nfrom hlograph.runtime.direct import self_test\nself_test.run()"
+    found = run(dedent(RENAMED[what]) + test, monkeypatch)
+    assert not found.good
+    assert "in: names (AttributeError: " in found.reason
+    assert what in found.reason
+
+
+def test_more_programs_are_tried_where_the_tests_have_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    familiar = dict(self_test.trials())
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    others = dict(self_test.trials())
+    assert len(others) > len(familiar) + 100
+    assert list(others)[: len(familiar)] == list(familiar)
+
+
+@pytest.mark.parametrize("word", ["good", "bad"])
+def test_a_new_release_of_jaxlib(word: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Its first calls are PJRT's, by JAX's own way, until the self-test is over; one line of log says that it runs."""
+    monkeypatch.delenv(verdict.SWITCH, raising=False)
+    monkeypatch.setattr(direct_way, "_fastest", lambda ways, arrays: [1e-6, 2e-6])
+    monkeypatch.setattr(direct_way, "LONG", float("inf"))
+    monkeypatch.setattr(verdict, "proven_jaxlib", lambda: False)
+    monkeypatch.setattr(
+        jax_compat, "own_call", lambda compiled, call=jax_compat.own_call: verdict.proven() and call(compiled)
+    )
+    monkeypatch.setattr(
+        verdict, "SELF_TEST", ("-c", f"import time; time.sleep(3); print('{word} {int(time.time()):d}: tried')")
+    )
+
+    def notes() -> tuple[str, ...]:
+        for shift in range(direct_way.FIRST + 3):
+            x = np.arange(4.0) + shift
+            for found, expected in zip(function(x), (np.sort(-x), np.exp(x).sum()), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-12)
+        return function.stats.by_executable[0].plan
+
+    with jax.enable_x64(True):
+        function = hlograph.jit(lambda x: (jnp.sort(-x), jnp.exp(x).sum()), outputs="numpy")
+        before = notes()
+        assert before[-1] == "direct call: to be tried when the self-test has passed"
+        assert [note for note in before if note.startswith("no regions: nobody has tried")]
+        assert f"jaxlib {jaxlib.__version__} is not one that the tests have run with" in function.stats.unproven
+        assert verdict.awaited().good == (word == "good")
+        assert notes()[-1].startswith("direct call of the kernels" if word == "good" else "no direct call: tried")
+        assert (function.stats.unproven == "") == (word == "good")
+        again = hlograph.jit(lambda x: jnp.exp(x), outputs="numpy")
+        again(np.arange(4.0))
+        assert again.stats.by_executable[0].plan != before
+    assert {record.levelname for record in caplog.records if record.name == "hlograph"} == {"WARNING"}
 
 
 @pytest.mark.parametrize(
@@ -339,13 +429,13 @@ def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         ("", "no Python interpreter"),
         ("/usr/bin/uwsgi", "no Python interpreter"),
         ("/nowhere/python3", "could not be started"),
-        ("{tmp}/python3", "could not be run"),
+        ("{tmp}/python3", "failed with status 3 in: its start"),
     ],
 )
 def test_interpreters_that_do_not_run_it(
     interpreter: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "python3").write_text("#!/bin/sh\necho hello\nexit 3\n")
+    (tmp_path / "python3").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "python3").chmod(0o755)
     monkeypatch.setattr(sys, "executable", interpreter.format(tmp=tmp_path))
     assert reason in verdict.awaited().reason
@@ -362,7 +452,7 @@ OTHERS: dict[str, tuple[Any, str, Any, str]] = {
     "switched off": (os.environ, verdict.SWITCH, "0", "switched off by HLOGRAPH_DIRECT"),
     "a Mac with an Intel processor": (sys, "platform", "darwin", "machine code is loaded on x86-64 Linux, ARM Linux"),
     "RISC-V": (platform, "machine", lambda: "riscv64", "machine code is loaded on x86-64 Linux, ARM Linux"),
-    "a new jaxlib": (verdict, "proven_jaxlib", lambda: False, "not tried with jaxlib"),
+    "free-threaded Python": (sys, "_is_gil_enabled", lambda: False, "nobody has tried it in free-threaded Python"),
     "no llvmlite": (verdict, "_package", lambda _: ("", ""), "llvmlite is not installed: pip install 'llvmlite>=0.44'"),
     "an old llvmlite": (verdict, "_package", lambda _: ("0.43.0", ""), "llvmlite is 0.43.0: pip install"),
 }
@@ -374,9 +464,12 @@ def test_without_direct_calls(case: str, monkeypatch: pytest.MonkeyPatch, reques
     owner, name, value, reason = OTHERS[case]
     request.addfinalizer(verdict.unsupported.cache_clear)
     verdict.unsupported.cache_clear()
-    (monkeypatch.setitem if owner is os.environ else monkeypatch.setattr)(owner, name, value)
+    if owner is os.environ:
+        monkeypatch.setenv(name, value)
+    else:
+        monkeypatch.setattr(owner, name, value, raising=False)
     monkeypatch.setattr(object_code, "binding", lambda: pytest.fail("code is loaded"))
-    for used in ("read", "place", "_ask"):
+    for used in ("read", "found"):
         monkeypatch.setattr(verdict, used, lambda: pytest.fail("nobody asks"))
     for cpu in ("auto", "direct"):
         function = hlograph.jit(lambda x: jnp.linalg.cholesky(x @ x.T), outputs="numpy", cpu=cpu)

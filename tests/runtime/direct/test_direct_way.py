@@ -106,7 +106,7 @@ def test_a_self_test_that_comes_meanwhile(found: Verdict, monkeypatch: pytest.Mo
     over = threading.Event()
     verdict.assume(None)
     monkeypatch.setattr(verdict, "read", lambda: None)
-    monkeypatch.setattr(verdict, "_ask", lambda: over.wait(60) and found)
+    monkeypatch.setattr(verdict, "found", lambda: over.wait(60) and found)
     first, second = compiled(), compiled()
     for fn in (first, second):
         assert settle(fn) == "direct call: to be tried when the self-test has passed"

@@ -13,6 +13,7 @@ import hlograph
 from hlograph import Program
 from hlograph.codegen.passes import cpu_regions
 from hlograph.errors import PassError
+from hlograph.runtime.direct import verdict
 from hlograph.runtime.executables import cpu_plan
 
 pytestmark = pytest.mark.optimized  # what XLA makes of a module
@@ -272,7 +273,8 @@ def test_jax_arrays_have_a_plan_where_there_are_many_ops(length, planned):
 @pytest.mark.parametrize("outputs", ["jax", "numpy"])
 def test_with_an_unproven_jaxlib_programs_are_planned_without_regions(monkeypatch, outputs):
     """XLA has announced that there will be no such kernels (openxla/xla#48001)."""
-    monkeypatch.setattr(cpu_plan, "proven_jaxlib", lambda: False)
+    monkeypatch.setattr(verdict, "proven_jaxlib", lambda: False)
+    monkeypatch.setenv(verdict.SWITCH, "0")
     fn = hlograph.function(*graph(), outputs=outputs)
     for size in (8, 5):
         agree(fn(X[:size].copy()), X[:size])
