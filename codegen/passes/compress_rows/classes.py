@@ -128,9 +128,11 @@ class _Finder:
         self._ops.append(entry)
         for result in op.results:
             for axis in _long(result):
-                if axis in sourced or axis in form.moved:
+                if axis in sourced:
                     continue
-                if op.name == "stablehlo.broadcast_in_dim":
+                if axis in form.moved:
+                    self.mark(result, f"{op.name} moves them", [axis])
+                elif op.name == "stablehlo.broadcast_in_dim":
                     self._spread.add((result, axis))
                 else:
                     self.mark(result, f"{op.name} makes them", [axis])

@@ -91,6 +91,7 @@ ALONE: dict[str, tuple[Callable[..., Any], str]] = {
     "rows": (lambda b: jnp.sum(jnp.cumsum(X @ b)), "needs them one by one"),
     "sorted": (lambda b: jnp.sum(jnp.sort(FEW @ b)[:3]), "sort needs them one by one"),
     "reversed": (lambda b: jnp.sum((FEW @ b)[::-1] * (FEW @ b)), "moves them"),
+    "one of them": (jax.grad(lambda b: jnp.sum((X @ b) ** 2) + (X @ b)[7]), "moves them"),
     "product": (lambda b: jnp.prod(1 + (FEW @ b) ** 2), "combined by multiply"),
 }
 
