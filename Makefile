@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance demo without-jax bench versions smoke canary dist aot ops native clean
+.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance demo without-jax bench versions smoke canary dist aot ops clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -38,7 +38,6 @@ help:
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, many chains, into docs/gpu.md (GPU=cpu tries it)'
 	@echo 'make ops      docs/ops.md: which ops of PyTensor run here, and in its own backends; docs/bad_input.md (some minutes)'
-	@echo 'make native   the machine code that direct calls run on, from runtime/direct/native/*.c, with gcc for x86-64'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
@@ -280,28 +279,6 @@ ops: $(STAMP)
 	@$(PY) tests/op_coverage.py --markdown docs/ops.md
 	@$(PY) tests/bad_inputs.py --markdown docs/bad_input.md
 	@$(PY) tests/pass_table.py
-
-# Freestanding, and for any address: LLVM loads it (runtime/direct/object_code.py), no linker does.
-NATIVE := runtime/direct/native
-NATIVE_FLAGS := -O2 -Wall -Wextra -Werror -ffreestanding -fno-pic -mcmodel=large -fno-asynchronous-unwind-tables \
-	-fno-stack-protector -fcf-protection=none -fno-strict-aliasing
-
-# The digest says which sources the stored object file is made of; a test compares it.
-native:
-	@rm -rf build/native && mkdir -p build/native
-	@for source in $(NATIVE)/*.c; do \
-		gcc $(NATIVE_FLAGS) -c $$source -o build/native/$$(basename $$source .c).o || exit 1; \
-	done
-	@gcc -r -nostdlib -o $(NATIVE)/x86_64.o build/native/*.o
-	@objcopy -R .data -R .bss -R .comment $(NATIVE)/x86_64.o
-	@mkdir -p build/native/blas && for source in $(NATIVE)/blas/*.c; do \
-		gcc $(NATIVE_FLAGS) -c $$source -o build/native/blas/$$(basename $$source .c).o || exit 1; \
-	done
-	@gcc -r -nostdlib -o $(NATIVE)/blas/x86_64.o build/native/blas/*.o
-	@objcopy -R .data -R .bss -R .comment $(NATIVE)/blas/x86_64.o
-	@cat $(NATIVE)/blas/*.c $(NATIVE)/blas/*.h $(NATIVE)/native.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/blas/x86_64.sources
-	@cat $(NATIVE)/*.c $(NATIVE)/*.h | sha256sum | cut -d ' ' -f 1 > $(NATIVE)/x86_64.sources
-	@echo "==> $(NATIVE)/x86_64.o"
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -32,7 +32,8 @@ from .calls.arguments import sizes_of_call, to_arrays
 from .calls.memory import aligned, is_aligned
 from .direct import verdict
 from .direct.call import TRIALS, DirectCall
-from .direct.object_code import functions, loading
+from .direct.native_code import bound, native_code
+from .direct.object_code import loading
 from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Executable
@@ -44,7 +45,7 @@ from .options import CompileOptions, Numpy
 
 FormName = Literal["arrays", "logp", "density", "expand"]
 
-# Return codes of a C function; as in direct/native/native.h.
+# Return codes of a C function; as in direct/native/calls.src.
 GRADIENT_NOT_FINITE, LOGP_NOT_FINITE = 3, 4
 WRONG_DIMENSION, NULL_POINTER, STEP_FAILED, NO_MEMORY, PYTHON_RAISED, NOT_ALIGNED = -1, -2, -3, -4, -5, -6
 CHECK_FAILED = -100  # less the number of the check; positive in the form "logp", where the point is what is wrong
@@ -397,9 +398,10 @@ class CProgram:
             executable.results[-1].dtype.itemsize if checks else 0,
             data,
         )
-        self._code = functions(self._program.ctypes.data)
-        self.address = self._code.address(f"hlograph_{form.name}")
-        self._release = ctypes.CFUNCTYPE(None)(self._code.address("hlograph_release"))
+        own = self._program.ctypes.data
+        self._code = bound(f"hlograph_{form.name}", own, form.sizes + form.pointers)
+        self.address = self._code.address
+        self._release = partial(ctypes.CFUNCTYPE(None, ctypes.c_void_p)(native_code().address("hlograph_release")), own)
 
     def __del__(self) -> None:
         if not sys.is_finalizing() and hasattr(self, "_release"):
@@ -427,7 +429,7 @@ class _Callback:
         self.address = ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def _call(self, form: Form, *words: Any) -> int:
-        """What `native/function.c` does."""
+        """What `direct/native/calls.src` does."""
         owner, results = self._owner, self._owner._results
         *given, user = words
         inputs, outputs = given[form.sizes : form.sizes + 1], given[: form.sizes : -1]

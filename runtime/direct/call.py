@@ -24,7 +24,7 @@ from ..object_files import DirectCallRefused
 from .executable import ALIGNMENT, CpuExecutable, Value
 from .object_code import IrCode, ObjectCode
 
-_LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/function.c
+_LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in native/calls.src
 TRIALS = 8  # random inputs tried before a function is given out
 
 

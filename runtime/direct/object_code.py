@@ -1,12 +1,9 @@
 """Machine code from ELF object files and from LLVM's IR, placed in this process's memory by LLVM.
 
-In: relocatable object files for x86-64 Linux, as XLA's CPU compiler makes them, and our own: `native/*.c`, compiled by
-`make native` and stored beside them, so that nobody who uses them needs a compiler. Out: addresses of their functions,
-those behind `custom_call @hlograph_gemm` and others also registered with XLA; these call SciPy's BLAS and LAPACK, and
-are for modules that this process compiles (the pass `cpu_blas`): saved ones never have them.
-Decisions to know: LLVM ends the process where a symbol is missing, so the symbols are read here first, and outside
-functions that are not listed are refused; their addresses are given to LLVM for these files only, since Numba shares
-LLVM's table of the process. No memory is writable and executable at the same time.
+In: relocatable object files, as XLA's CPU compiler makes them, and LLVM makes ours (`native_code`); IR. Out: addresses
+of their functions. Decisions to know: LLVM ends the process where a symbol is missing, so the symbols are read here
+first, and outside functions that are not listed are refused; their addresses are given to LLVM for these files only,
+since Numba shares LLVM's table of the process. No memory is writable and executable at the same time.
 """
 
 from __future__ import annotations
@@ -17,23 +14,13 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, wraps
-from pathlib import Path
 from typing import Any, TypeVar
 
-import jax
-
 from ...codegen import forks
-from ...codegen.ir import scipy_parts
-from ...codegen.ir.jax_compat import capsule_address
-from ...codegen.passes import cpu_blas
 from ..object_files import DirectCallRefused, names
 from ..platforms import c_function, here
 
 Made = TypeVar("Made")
-
-FOLDER = Path(__file__).with_name("native")
-BLAS = tuple(cpu_blas.TARGETS.values())  # functions of ours that PJRT and direct calls both call
-_BY_BLAS = ("sgemm", "dgemm", "spotrf", "dpotrf")  # what they call
 
 
 def once(make: Callable[[], Made]) -> Callable[[], Made]:
@@ -115,12 +102,17 @@ class IrCode:
     """
 
     def __init__(self, text: str) -> None:
-        if binding().llvm_version_info[0] > 15:
-            text = re.sub(r"i\d+( \(i64(, i64)*\))?\*", "ptr", text)
-        self._engine = _engine(binding().parse_assembly(text))
+        self._engine = _engine(parsed(text))
         self._engine.finalize_object()
         self.address = int(self._engine.get_function_address("run"))
         self.run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
+
+
+def parsed(text: str) -> Any:
+    """LLVM's module of IR in which pointers have types, as LLVM has them up to 15."""
+    if binding().llvm_version_info[0] > 15:
+        text = re.sub(r"(i\d+|double|float|<[^>]*>|\[[^]]*\])( \(i64(, i64)*\))?\*", "ptr", text)
+    return binding().parse_assembly(text)
 
 
 @once
@@ -153,69 +145,3 @@ def loading() -> Iterator[None]:
     thread.start()
     yield
     thread.join()
-
-
-def stored(name: str, outside: Collection[str], given: Mapping[str, int]) -> ObjectCode:
-    """An object file of ours, by its name; the others as for `ObjectCode`.
-
-    Raises:
-        DirectCallRefused: as `ObjectCode` does.
-    """
-    try:
-        data = (FOLDER / name).read_bytes()
-    except OSError as error:
-        raise DirectCallRefused(f"the installed package has no machine code of its own: {error}") from None
-    return ObjectCode([data], outside, given)
-
-
-def functions(program: int) -> ObjectCode:
-    """The functions that C calls, for a program at an address; as `stored` does."""
-    outside = ("aligned_alloc", "free", "memcpy", "memset", "mmap", "munmap")
-    return stored("x86_64.o", outside, {"hlograph_program": program})
-
-
-@once
-def native_code() -> ObjectCode:
-    """Those that need no program, loaded once; as `stored` does."""
-    return functions(1)
-
-
-@once
-def register_blas() -> str:
-    """Makes the functions of `BLAS` known to XLA in this process; "", or why they cannot be had."""
-    try:
-        for name in BLAS:
-            function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(blas_code().address(name))
-            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(function), platform="cpu")
-    except (DirectCallRefused, jax.errors.JaxRuntimeError) as error:
-        return str(error)
-    return ""
-
-
-@once
-def blas_code() -> ObjectCode:
-    """The functions of `BLAS` for this processor, loaded once; as `load_blas` does."""
-    return load_blas(vectors())
-
-
-def load_blas(vectors: int) -> ObjectCode:
-    """The functions of `BLAS` for a processor with such vectors.
-
-    Raises:
-        DirectCallRefused: the machine code cannot be loaded, or SciPy has no BLAS to give.
-    """
-    try:
-        with scipy_parts.tables() as (blas, lapack):
-            known = {**blas.__pyx_capi__, **lapack.__pyx_capi__}
-        given = {f"hlograph_{name}": capsule_address(known[name]) for name in _BY_BLAS}
-    except (ImportError, AttributeError, KeyError) as error:
-        raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
-    return stored("blas/x86_64.o", ("memcpy",), {**given, "hlograph_vectors": vectors})
-
-
-def vectors() -> int:
-    """The processor's vectors, as `native/blas/small.c` has them."""
-    features = binding().get_host_cpu_features()
-    if not features.get("fma"):
-        return 1
-    return 3 if features.get("avx512f") else 2 if features.get("avx2") else 1

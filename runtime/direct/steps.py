@@ -23,11 +23,13 @@ from ..object_files import DirectCallRefused
 from ..platforms import c_function, here
 from ..wire import Message
 from .executable import ALIGNMENT, ELEMENT_TYPES, CpuExecutable, Slice, Value, dense_type, reading, slice_of
-from .object_code import BLAS, blas_code, native_code, once
+from .llvm_ir import Writer
+from .native_code import BLAS, blas_code, native_code
+from .object_code import once
 
 WORKSPACE, PARAMETERS = 1, 2  # words of a workspace: where it is, and where its first parameter is
 _TYPED_FFI = 4  # xla.CustomCallApiVersion
-_MOST_ARRAYS = 16  # that are sorted together; as in native/sort.c
+_MOST_ARRAYS = 16  # that are sorted together; as in native/calls.src
 
 # Pointers have types, as LLVM has them up to 15. Floating point is as XLA's threads have it: round to nearest, no
 # traps, subnormal numbers are zero. The caller's mode comes back afterwards. Of each register: declarations, its value
@@ -100,15 +102,14 @@ class Steps:
         self.places = {n: self._take(size) for n, size in executable.allocations.items() if n not in self._parameters}
         self._written: list[tuple[int, int, int]] = []
         self._one, self._first = self._words([1, 1, 1]), self._words([0, 0, 0])
-        self._lines: list[str] = []
-        self._numbers = itertools.count()
-        self._begin("steps")
+        self._code = Writer()
+        self._code.go("steps")
         with reading():
             self._sequence(executable.steps)
         self.words = np.array(self._written, np.uint64)
         declare, enter, leave = _MODES[here().mode]
-        body = "\n".join(self._lines)
-        self.text = _TEXT.format(declare=declare, enter=enter, body=body, last=self._block, leave=leave)
+        body, last = "\n".join(self._code.lines), self._code.block
+        self.text = _TEXT.format(declare=declare, enter=enter, body=body, last=last, leave=leave)
 
     # ---- workspaces --------------------------------------------------------------------------------------------------
 
@@ -139,61 +140,31 @@ class Steps:
 
     # ---- code; all values are i64 ------------------------------------------------------------------------------------
 
-    def _new(self) -> str:
-        return f"v{next(self._numbers):d}"
-
-    def _add(self, text: str) -> str:
-        name = f"%{self._new()}"
-        self._lines.append(f"  {name} = {text}")
-        return name
-
     def _value(self, word: Word) -> str:
         if isinstance(word, int):
             return f"{word:d}"
-        base = "%workspace" if word[0] == WORKSPACE else self._load((WORKSPACE, 8 * word[0]))
-        return self._add(f"add i64 {base}, {word[1]:d}")
-
-    def _load(self, at: Word, bits: int = 64) -> str:
-        pointer = self._add(f"inttoptr i64 {self._value(at)} to i{bits:d}*")
-        found = self._add(f"load i{bits:d}, i{bits:d}* {pointer}")
-        return found if bits == 64 else self._add(f"zext i{bits:d} {found} to i64")
-
-    def _store(self, value: str, at: Word) -> None:
-        self._lines.append(f"  store i64 {value}, i64* {self._add(f'inttoptr i64 {self._value(at)} to i64*')}")
-
-    def _begin(self, block: str) -> None:
-        """A block begins, to which the one before goes on."""
-        self._lines += [f"  br label %{block}", f"{block}:"]
-        self._block = block
-
-    def _choose(self, condition: str, block: str, otherwise: str) -> None:
-        """A block begins where a condition holds; where it does not, another one is next."""
-        self._lines += [f"  br i1 {self._add(condition)}, label %{block}, label %{otherwise}", f"{block}:"]
-        self._block = block
+        base = "%workspace" if word[0] == WORKSPACE else self._code.load(self._value((WORKSPACE, 8 * word[0])))
+        return self._code.add(f"add i64 {base}, {word[1]:d}")
 
     def _call(self, function: int, *operands: Word) -> str:
-        types, given = ", ".join("i64" for _ in operands), ", ".join(f"i64 {self._value(x)}" for x in operands)
-        return self._add(f"call i64 inttoptr (i64 {function:d} to i64 ({types})*)({given})")
+        return self._code.invoke(f"{function:d}", [self._value(operand) for operand in operands])
 
     def _try(self, function: int, frame: Word) -> None:
         """Calls what returns an error, or 0."""
-        self._choose(f"icmp eq i64 {self._call(function, frame)}, 0", self._new(), "failed")
+        failed = self._code.add(f"icmp eq i64 {self._call(function, frame)}, 0")
+        self._code.choose(failed, self._code.new(), "failed")
 
     def _repeat(self, turns: int, body: Callable[[str], object]) -> None:
         """A loop of so many turns; the body takes the turn's number."""
-        at = self._words([0])
-        self._store("0", at)
-        head, after = self._new(), self._new()
-        self._begin(head)
-        turn = self._load(at)
-        self._choose(f"icmp ult i64 {turn}, {turns:d}", self._new(), after)
-        body(turn)
-        self._store(self._add(f"add i64 {turn}, 1"), at)
-        self._back(head, after)
+        code, at = self._code, self._words([0])
+        code.store("0", self._value(at))
 
-    def _back(self, head: str, after: str) -> None:
-        self._lines += [f"  br label %{head}", f"{after}:"]
-        self._block = after
+        def step() -> None:
+            turn = code.load(self._value(at))
+            body(turn)
+            code.store(code.add(f"add i64 {turn}, 1"), self._value(at))
+
+        code.loop(lambda: code.add(f"icmp ult i64 {code.load(self._value(at))}, {turns:d}"), step)
 
     # ---- steps -------------------------------------------------------------------------------------------------------
 
@@ -240,9 +211,10 @@ class Steps:
         frame = self._words([self._words([x, y, z]), place, len(parts), buffers])
 
         def call(number: str) -> None:
-            row = self._add(f"udiv i64 {number}, {x:d}")
+            row = self._code.add(f"udiv i64 {number}, {x:d}")
             for i, (op, value, count) in enumerate((("urem", number, x), ("urem", row, y), ("udiv", row, y))):
-                self._store(self._add(f"{op} i64 {value}, {count:d}"), (WORKSPACE, place[1] + 8 * i))
+                part = self._code.add(f"{op} i64 {value}, {count:d}")
+                self._code.store(part, self._value((WORKSPACE, place[1] + 8 * i)))
             self._try(function, frame)
 
         self._repeat(x * y * z, call)
@@ -262,33 +234,33 @@ class Steps:
         if turns.integer(2):
             self._repeat(turns.integer(1), lambda _: self._sequence(body))
             return
-        head, after = self._new(), self._new()
-        self._begin(head)
-        self._sequence(condition)
-        self._choose(f"icmp ne i64 {self._flag(predicate, (1,))}, 0", self._new(), after)
-        self._sequence(body)
-        self._back(head, after)
+
+        def goes_on() -> str:
+            self._sequence(condition)
+            return self._code.add(f"icmp ne i64 {self._flag(predicate, (1,))}, 0")
+
+        self._code.loop(goes_on, lambda: self._sequence(body))
 
     def _case(self, case: Message, name: str) -> None:
         """A boolean is true for the first of two branches; an int32 that is no branch's is for the last one."""
         branches, index = case.messages(1, "ThunkSequenceProto", {1, 2}), slice_of(case.bytes_(2))
-        value, blocks, after = self._flag(index, (1, 4)), [self._new() for _ in branches], self._new()
+        code, value = self._code, self._flag(index, (1, 4))
+        blocks, after = [code.new() for _ in branches], code.new()
         if not branches or (index.size == 1 and len(branches) != 2):
             raise DirectCallRefused(f"{name} has {len(branches):d} branches")
         numbers = [1] if index.size == 1 else range(len(branches))
         cases = " ".join(f"i64 {number:d}, label %{block}" for number, block in zip(numbers, blocks, strict=False))
-        self._lines.append(f"  switch i64 {value}, label %{blocks[-1]} [ {cases} ]")
-        for block, branch in zip(blocks, branches, strict=True):
-            self._lines.append(f"{block}:")
+        code.lines.append(f"  switch i64 {value}, label %{blocks[-1]} [ {cases} ]")
+        code.open(blocks[0])
+        for branch, then in zip(branches, [*blocks[1:], after], strict=True):
             self._sequence(branch)
-            self._lines.append(f"  br label %{after}")
-        self._lines.append(f"{after}:")
-        self._block = after
+            code.go(after, then)
 
     def _flag(self, part: Slice, sizes: tuple[int, ...]) -> str:
         if part.size not in sizes:
             raise DirectCallRefused(f"a predicate or an index has {part.size:d} bytes")
-        return self._load(self._buffer(part), 8 * part.size)
+        stored = f"i{8 * part.size:d}"
+        return self._code.add(f"zext {stored} {self._code.load(self._value(self._buffer(part)), stored)} to i64")
 
     def _sort(self, sort: Message, name: str) -> None:
         """In place, and stably: arrays of the same shape, seen as outer x length x inner in memory."""

@@ -113,7 +113,7 @@ def identity() -> str:
     library, the processor, and the code here.
     """
     folder = Path(__file__).parent
-    code = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".o"))
+    code = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".src"))
     code += [folder.parent / f"{name}.py" for name in ("object_files", "platforms", "wire")]
     told = [text for package in _PACKAGES for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.

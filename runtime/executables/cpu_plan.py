@@ -30,7 +30,7 @@ from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
 from ..direct import verdict
-from ..direct.object_code import register_blas
+from ..direct.native_code import register_blas
 from ..options import CpuOptions
 from .devices import choose_device, compile_options, is_synchronous, platform_of
 from .prepared import PreparedProgram

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 
 import jax
+import llvmlite.binding
 import numpy as np
 import pytest
-import scipy.linalg
 from rewritten_runs import as_arrays, close, rewritten, tensor
 
-from hlograph.runtime.direct import object_code, verdict
+from hlograph.runtime.direct import native_code, verdict
 
 pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
@@ -43,7 +44,7 @@ def test_products(text: str, kind: str) -> None:
         ["cpu_blas"],
     )
     assert after.applied == {"cpu_blas": 1}
-    assert object_code.register_blas() == ""
+    assert native_code.register_blas() == ""
     random = np.random.default_rng(5)
     operands = [random.normal(size=shape).astype(NAMES[kind]) for shape in shapes[:2]]
     (found,) = as_arrays(after.program.compile(optimize="none", cpu="plain")(*operands))
@@ -60,7 +61,7 @@ def test_products(text: str, kind: str) -> None:
     ],
 )
 def test_sizes_that_do_not_agree_are_errors(target: str, shapes, flags) -> None:
-    assert object_code.register_blas() == ""
+    assert native_code.register_blas() == ""
     arrays = [np.ones(shape, np.float32) for shape in shapes]
 
     def wrong(*arrays):
@@ -70,25 +71,32 @@ def test_sizes_that_do_not_agree_are_errors(target: str, shapes, flags) -> None:
         jax.block_until_ready(jax.jit(wrong)(*arrays))
 
 
-@pytest.mark.parametrize("vectors", range(1, object_code.vectors() + 1))
+HELD: list[object] = []  # code that XLA has addresses of
+
+
+@pytest.mark.parametrize("processor", ["this", "any"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_small_triangles_with_all_vectors(dtype: type, vectors: int) -> None:
-    """Of any size up to a block's, rows from the first one on and from the last one, with and without a diagonal."""
-    arguments = [ctypes.c_int] * 3 + [ctypes.c_void_p] * 2 + [ctypes.c_int64, ctypes.c_int]
-    code = object_code.load_blas(vectors)
-    function = ctypes.CFUNCTYPE(None, *arguments)(code.address("solve_small"))
-    number = 12 if dtype == np.float64 else 11
-    random = np.random.default_rng(vectors)
-    for n, count, unit in [(1, 1, False), (5, 33, True), (31, 7, False), (32, 96, False), (32, 101, True)]:
-        triangle = np.full((32, 32), np.nan, dtype)
-        triangle[:n, :n] = random.normal(size=(n, n)) / n + 2 * np.eye(n)
-        given = random.normal(size=(n, count)).astype(dtype)
-        expected = scipy.linalg.solve_triangular(
-            triangle[:n, :n].astype(float), given.astype(float), lower=True, unit_diagonal=unit
-        )
-        forward, backward = given.copy(), given[::-1].copy()
-        function(number, n, unit, triangle.ctypes.data, forward.ctypes.data, count, count)
-        last = backward.ctypes.data + (n - 1) * count * backward.itemsize
-        function(number, n, unit, triangle.ctypes.data, last, -count, count)
-        close(forward, expected.astype(dtype), 1e-12 if dtype == np.float64 else 1e-5)
-        np.testing.assert_array_equal(backward[::-1], forward)
+def test_triangles_of_up_to_a_block(dtype: type, processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With right-hand sides for vectors of each length and the rest; also compiled for an unknown processor."""
+    if processor == "any":
+        monkeypatch.setattr(llvmlite.binding, "get_host_cpu_name", lambda: "")
+        monkeypatch.setattr(llvmlite.binding, "get_host_cpu_features", llvmlite.binding.FeatureMap)
+    HELD.append(code := native_code.blas_code.__wrapped__())  # type: ignore[attr-defined]
+    function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(code.address("hlograph_trsm"))
+    target = f"trsm_of_{processor}_{np.dtype(dtype)}"
+    jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(function), platform="cpu")
+    random = np.random.default_rng(7)
+    cases = [(1, 1), (5, 33), (31, 7), (32, 96), (32, 107), (40, 43)]
+    for (n, count), left, lower, unit in itertools.product(cases, (True, False), (True, False), (True, False)):
+        triangle = random.normal(size=(n, n)) / n + 2 * np.eye(n)
+        expected = random.normal(size=(n, count))
+        matrix = np.tril(triangle) if lower else np.triu(triangle)
+        np.fill_diagonal(matrix, 1 if unit else matrix.diagonal())
+        given = matrix @ expected if left else expected.T @ matrix
+        shape = jax.ShapeDtypeStruct(given.shape, dtype)
+        call = jax.ffi.ffi_call(target, shape)
+        with jax.enable_x64(True):
+            found = call(
+                triangle.astype(dtype), given.astype(dtype), left=left, lower=lower, transposed=False, unit=unit
+            )
+        close(np.asarray(found if left else found.T), expected.astype(dtype), 1e-12 if dtype == np.float64 else 1e-5)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from rewritten_runs import as_arrays, cholesky, close, rewritten, solve
 
-from hlograph.runtime.direct import object_code, verdict
+from hlograph.runtime.direct import native_code, verdict
 
 Array = np.ndarray
 SIZES = [1, 7, 32, 33, 70]  # BLAS works in blocks of 32
@@ -56,7 +56,7 @@ def results(name: str, text: str, *arrays: Array) -> Iterator[Array]:
     if name == "cpu_blas":
         if verdict.unsupported():
             pytest.skip("no direct calls here")
-        assert object_code.register_blas() == ""
+        assert native_code.register_blas() == ""
     program = rewritten(text, [name]).program
     assert not {"stablehlo.cholesky", "stablehlo.triangular_solve"} & program.op_counts().keys()
     yield from as_arrays(program.compile(optimize="none", cpu="plain")(*arrays))

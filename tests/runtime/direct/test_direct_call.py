@@ -4,7 +4,6 @@ Values are compared with NumPy's, bits with those of the same executable run by 
 """
 
 import gc
-import hashlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +24,7 @@ from hlograph.runtime.calls import memory
 from hlograph.runtime.direct import object_code, steps, verdict
 from hlograph.runtime.direct.call import DirectCall, compare, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
-from hlograph.runtime.direct.object_code import FOLDER, DirectCallRefused
+from hlograph.runtime.object_files import DirectCallRefused
 
 pytestmark = [
     pytest.mark.optimized,
@@ -448,11 +447,3 @@ def test_a_gaussian_process_by_its_plan(monkeypatch: pytest.MonkeyPatch) -> None
     assert [note.partition(":")[0] for note in stats.plan].count("cpu_blas") == 2
     expected = jax.tree.leaves(jax.jit(gradient)(*arguments))
     np.testing.assert_allclose(jax.tree.leaves(found), expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", ["", "blas"])
-def test_the_stored_machine_code_is_of_its_sources(name: str) -> None:
-    folder = FOLDER / name
-    files = [*sorted(folder.glob("*.c")), *sorted(folder.glob("*.h")), *([FOLDER / "native.h"] if name else [])]
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    assert (folder / "x86_64.sources").read_text().strip() == digest, "make native"

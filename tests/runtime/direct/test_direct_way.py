@@ -16,9 +16,9 @@ from direct_functions import growth
 
 import hlograph
 from hlograph.runtime.direct import verdict
-from hlograph.runtime.direct.object_code import DirectCallRefused
 from hlograph.runtime.direct.verdict import Verdict
 from hlograph.runtime.executables import direct_way
+from hlograph.runtime.object_files import DirectCallRefused
 
 TESTS = Path(__file__).resolve().parents[2]
 GOOD, BAD = Verdict(True, "for a test"), Verdict(False, "died of SIGSEGV in: threads")
