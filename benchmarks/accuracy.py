@@ -177,7 +177,7 @@ def main() -> int:
         if function.prepared:
             x = np.log(x)
         before = hlograph.Program.parse(module(function.op, options.points, function.prepared))
-        after = before.run_passes(["cpu_math{elements=1}"])
+        after = before.optimize(["cpu_math{elements=1}"])
         cells, relative = [], 0.0
         for program in (before, after):
             found = program.compile(cpu="plain")(x)

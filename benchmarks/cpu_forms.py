@@ -109,9 +109,9 @@ def run(quick: bool, progress: Callable[[str], None], only: Iterable[str] = ()) 
         with enable_x64(True):
             # For the CPU, JAX lowers factorizations to LAPACK's calls, which hlograph does after this pass.
             text = jax.jit(repeated(function)).trace(*arguments).lower(lowering_platforms=("tpu",)).as_text()
-        before = Program.parse(text).run_passes(["inline", "canonicalize", "cse"])
+        before = Program.parse(text).optimize(["inline", "canonicalize", "cse"])
         passes = {"as written": "cse", "forms": "cpu_forms{kernels=true}"}
-        programs = {which: before.run_passes([passes[which.partition(",")[0]]]) for which in COLUMNS}
+        programs = {which: before.optimize([passes[which.partition(",")[0]]]) for which in COLUMNS}
         if programs["forms"].text == before.text:
             raise AssertionError(f"{name}: nothing was rewritten")
         calls: dict[str, Callable[[], Any]] = {}

@@ -119,7 +119,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
             case = f"{name}, {np.dtype(dtype)}"
             progress(case)
             before = Program.parse(jax.jit(function).lower(*arguments).as_text())
-            programs = {"as written": before, "simplified": before.run_passes(["simplify"])}
+            programs = {"as written": before, "simplified": before.optimize(["simplify"])}
             if programs["simplified"].text == before.text:
                 raise AssertionError(f"{case}: nothing was rewritten")
             arrays = [jax.device_put(x) for x in arguments]

@@ -113,7 +113,7 @@ class Pullback:
         from .passes.registry import for_pullback
 
         sizes = {root.name for root in self.program.signature.roots}
-        return replace(self, program=self.program.run_passes(for_pullback(passes, sizes)))
+        return replace(self, program=self.program.optimize(for_pullback(passes, sizes)))
 
 
 class Program:
@@ -260,21 +260,26 @@ class Program:
 
     __copy__ = _twin
 
-    def run_passes(self, names: Sequence[str], *, reports: list[Report] | None = None) -> Program:
-        """The program after the named passes, in order; a name may carry options: `specialize{n=3}`.
+    @renamed_options
+    def optimize(self, passes: Optimize = "default", *, reports: list[Report] | None = None) -> Program:
+        """The program after passes, in order, which change a loaded program's pullback too.
 
-        They change a loaded program's pullback too.
+        Compiled functions do this for each executable. Most passes need static shapes: `specialize` first. What does
+        not match stays as it is.
 
         Args:
-            names: the passes.
+            passes: "default"; "exact", which keeps every bit of the results and leaves out what cannot; "none"; or a
+                list of passes, of which a name may carry options: `specialize{n=3}`; see docs/passes.md.
             reports: takes each pass's account of what it did to which op, and what it left alone and why.
 
         Raises:
-            PassError: an unknown pass, wrong options, a pass that fails, or that the pullback cannot follow (`pad`).
+            PassError: for an unknown pass, wrong options, a pass that fails, or that the pullback cannot follow
+                (`pad`); this program is unchanged.
         """
         from .passes import run_all
-        from .passes.registry import keeps_function
+        from .passes.registry import keeps_function, resolve
 
+        names = resolve(passes)
         pullback = None if self.pullback is None else self.pullback.after(names)
         module = self.copy_module()
         found = run_all(module, names, detailed=reports is not None)
@@ -282,26 +287,8 @@ class Program:
             reports.extend(found)
         return self._with(module, pullback=pullback, source=self.source if keeps_function(names) else None)
 
-    @renamed_options
-    def optimize(self, passes: Optimize = "default", *, reports: list[Report] | None = None) -> Program:
-        """The program with the passes that make it faster or smaller; compiled functions do this for each executable.
-
-        Most of them need static shapes: `specialize` first. What does not match stays as it is.
-
-        Args:
-            passes: "default"; "exact", which keeps every bit of the results and leaves out what cannot; "none"; or a
-                list of passes as for `run_passes`; see docs/passes.md.
-            reports: as for `run_passes`.
-
-        Raises:
-            PassError: for an unknown pass, wrong options, or a pass that fails; this program is unchanged.
-        """
-        from .passes.registry import resolve
-
-        return self.run_passes(resolve(passes), reports=reports)
-
     def optimize_own(self, passes: Sequence[str], watch: Watch | None = None) -> bool:
-        """`run_passes`, in place, of those that may find something: for whoever made the program and alone has it.
+        """`optimize`, in place, by those that may find something: for whoever made the program and alone has it.
 
         Args:
             passes: what `passes.registry.resolve` returns.

@@ -110,7 +110,7 @@ class Recipe:
         if self.bounds is not None:
             step = partial(Program.pad, bounds=self.bounds)
             found = _watched(_text("pad", self.bounds), found, step, watch)
-        return found if found is not program else program.run_passes(())
+        return found if found is not program else program.optimize(())
 
     def optimized(self, program: Program, watch: Watch | None = None) -> Program:
         """A program after the passes, which change it; one that has gone through them stays as it is.

@@ -20,6 +20,7 @@ NAMES = {
     "hlograph.lowers": "hlograph.builder.lowers",
     "hlograph.lowers_with_jax": "hlograph.builder.lowers_with_jax",
     "Program.constants": "the command `hlograph inspect FILE`",
+    "Program.run_passes": "optimize",
     "Program.target_costs": "the command `hlograph emit --target`",
     "Program.to_portable": 'save("file.mlirbc")',
 }

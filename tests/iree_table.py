@@ -96,7 +96,7 @@ def outcome(name: str) -> str:
     """`works`, or what is in the way, in a line."""
     case = CASES[name]
     try:
-        program = hlograph.emit_stablehlo(case.build(static=True)[:2]).run_passes(["for_iree"])
+        program = hlograph.emit_stablehlo(case.build(static=True)[:2]).optimize(["for_iree"])
     except HlographError as error:
         return f"refused: {str(error).partition(' (at ')[0].partition(';')[0].removeprefix('for_iree: ')}"
     try:

@@ -109,7 +109,7 @@ class Padded:
     def __init__(self, program: Program, bounds: Sizes, *, poison: bool, **options: Any) -> None:
         self.poison = poison
         sizes = ",".join(f"{name}={bound}" for name, bound in bounds.items())
-        self.program = program.run_passes([f"pad{{{sizes},poison=true}}"]) if poison else program.pad(bounds)
+        self.program = program.optimize([f"pad{{{sizes},poison=true}}"]) if poison else program.pad(bounds)
         self.run = self.program.compile(policy="exact", **options)
 
     def __call__(self, sizes: Sizes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:

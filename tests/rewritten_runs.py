@@ -68,7 +68,7 @@ def rewritten(text: str, passes: Sequence[str] = ("simplify",)) -> Rewritten:
     """A module's text, after passes; without a rewrite it is as it was."""
     program = Program.parse(text)
     reports: list[Report] = []
-    after = program.run_passes(passes, reports=reports)
+    after = program.optimize(passes, reports=reports)
     applied: dict[str, int] = {}
     for report in reports:
         for name, count in report.rewritten.items():

@@ -293,7 +293,7 @@ def poisoned() -> Iterator[None]:
 
     def pad_poisoned(program: hlograph.Program, bounds: Mapping[str, int]) -> hlograph.Program:
         options = ",".join(f"{name}={bound}" for name, bound in bounds.items())
-        return program.run_passes([f"pad{{{options},poison=true}}"])
+        return program.optimize([f"pad{{{options},poison=true}}"])
 
     padded_calls._host_pad, hlograph.Program.pad = fill, pad_poisoned
     try:

@@ -84,7 +84,7 @@ def _called(program: hlograph.Program, largest: Arrays) -> Callable[[Arrays], Ar
     """A program by IREE, padded to the sizes of these arguments."""
     bounds = {name: max(size, 2) for name, size in _sizes(program, largest).items()}
     plain = program.plain(bounds=bounds)
-    function = iree_table.compiled(plain.run_passes(["for_iree"]))
+    function = iree_table.compiled(plain.optimize(["for_iree"]))
 
     def call(arrays: Arrays) -> Arrays:
         sizes = _sizes(program, arrays)
@@ -105,5 +105,5 @@ def test_long_sums_of_float32() -> None:
     """IREE adds one number after the other, which loses some percent of a million."""
     x = pt.fvector("x")
     data = np.random.default_rng(0).random(1_000_000, "float32")
-    program = hlograph.emit_stablehlo(([x], [x.sum()])).specialize({"x_0": len(data)}).run_passes(["for_iree"])
+    program = hlograph.emit_stablehlo(([x], [x.sum()])).specialize({"x_0": len(data)}).optimize(["for_iree"])
     np.testing.assert_allclose(iree_table.compiled(program)(data)[0], data.astype("float64").sum(), rtol=1e-6)

@@ -137,7 +137,7 @@ def test_a_rewrite_that_makes_functions():
             return x * jax.numpy.tanh(1.5 * x)
 
         program = hlograph.Program.parse(jax.jit(function).lower(x, np.eye(4, dtype=np.float32)).as_text())
-        made = program.run_passes(["inline", "gated_call"])
+        made = program.optimize(["inline", "gated_call"])
         assert made.text.count("call @gated") == 2
         wanted = program.interpret(x, np.eye(4, dtype=np.float32))
         np.testing.assert_allclose(made.interpret(x, np.eye(4, dtype=np.float32))[0], wanted[0], rtol=1e-6)
@@ -252,7 +252,7 @@ negated = Program.parse(
     "%a = stablehlo.negate %x : tensor<3xf64> %b = stablehlo.negate %a : tensor<3xf64> return %b : tensor<3xf64> }"
 )
 values = np.array([1.0, -0.0, np.nan])
-after = negated.run_passes(["double_negation"])
+after = negated.optimize(["double_negation"])
 assert not after.op_counts(), after.op_counts()
 np.testing.assert_array_equal(*[np.signbit(p.interpret(values)[0]) for p in (negated, after)])
 np.testing.assert_array_equal(*[p.interpret(values)[0] for p in (negated, after)])

@@ -370,7 +370,7 @@ def opt(
             try:
                 program = hlograph.Program.parse(section, filename=display_name(module), trusted=trusted, allow=["*"])
                 program = with_dims(program.without_pullback() if alone else program, dims)
-                programs.append(program.run_passes(passes, reports=reports if explained else None))
+                programs.append(program.optimize(passes, reports=reports if explained else None))
             except hlograph.errors.HlographError as error:
                 failures.append(error)
     if reports:
@@ -393,8 +393,9 @@ def opt(
 def _covered(name: str, passes: Sequence[str]) -> bool:
     """Whether one of the passes is this one, or holds the rewrite of this name."""
     from ..codegen.passes import find, parse_spec
+    from ..codegen.passes.registry import resolve
 
-    run = [find(parse_spec(spec)[0]) for spec in passes]
+    run = [find(parse_spec(spec)[0]) for spec in resolve(passes)]
     return any(name == each.name or name in each.parts for each in run)
 
 

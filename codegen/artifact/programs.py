@@ -83,7 +83,7 @@ def to_portable(program: Program, version: str | None = None, later: Sequence[st
         PassError: when the version is unknown or cannot express the program.
     """
     program.refuse_host_calls("a file has none of them")
-    made = self_contained(program).run_passes(["chlo-legalize-to-stablehlo"])
+    made = self_contained(program).optimize(["chlo-legalize-to-stablehlo"])
 
     def write(version: str) -> bytes:
         module = whole_module(made)
@@ -152,7 +152,7 @@ def save(
 
         found = find_target(target)
         if whole.pullback is not None and not found.consumer:
-            whole = whole.run_passes(["chlo-legalize-to-stablehlo"])
+            whole = whole.optimize(["chlo-legalize-to-stablehlo"])
             whole = Program(whole_module(whole), filename=program.filename)
         if as_text and not found.consumer:
             raise OptionError(

@@ -194,7 +194,7 @@ def for_target(program: Program, target: Target) -> Program:
             )
         return program if PADDING in program._module.operation.attributes else plain(program)
     passes = ["for_iree"] if target.consumer == "iree" else []
-    return program.run_passes([*passes, "chlo-legalize-to-stablehlo"])
+    return program.optimize([*passes, "chlo-legalize-to-stablehlo"])
 
 
 def costs(program: Program, name: str) -> str:

@@ -22,6 +22,7 @@ from ..errors import PassError
 from ..ir.bindings import ir, run_pipeline
 from ..ir.functions import IMPLEMENTS, adopt_text, replace_by_call
 from ..ir.jax_compat import enable_x64, geqp3, geqrf_primitive
+from ..ir.refused import needed
 from ..ir.values import attributes_of, flag_of, main_function, numpy_dtype, symbol_of, walk
 from ..signature import platforms_of, set_platforms
 from .factor_loops import types_of
@@ -78,11 +79,13 @@ def _kind(operation: ir.Operation, implemented: Mapping[str, str]) -> str | None
 
 
 def _has_library(kind: str, operation: ir.Operation, platform: str) -> bool:
-    """Whether an operation is one that the platform's library does.
+    """Whether an operation is one that the platform's library does; of what has another name nothing is known.
 
     Raises:
         PassError: it is not, and there is no portable form of it.
     """
+    if _function(kind, operation) is None:
+        return False
     type_ = ir.RankedTensorType(operation.operands[0].type)
     dtype = numpy_dtype(type_.element_type).name
     if 0 in type_.shape and kind.endswith("qr"):  # LAPACK's divides by it, or prints that it has no such matrix
@@ -97,8 +100,8 @@ def _has_library(kind: str, operation: ir.Operation, platform: str) -> bool:
     return found
 
 
-def _function(kind: str, operation: ir.Operation) -> Callable[..., Any]:
-    """JAX's function for an operation, or for what the function that it calls implements."""
+def _function(kind: str, operation: ir.Operation) -> Callable[..., Any] | None:
+    """JAX's function for an operation, or for what the function that it calls implements; None where it has none."""
     import jax.numpy as jnp
     from jax.lax import linalg
 
@@ -139,7 +142,7 @@ def _function(kind: str, operation: ir.Operation) -> Callable[..., Any]:
         "eig": lambda a: linalg.eig(a, compute_left_eigenvectors=False),
         "schur": linalg.schur,
     }
-    return functions[kind]
+    return functions.get(kind)
 
 
 def _lowered(kind: str, operation: ir.Operation, platform: str) -> str:
@@ -149,7 +152,7 @@ def _lowered(kind: str, operation: ir.Operation, platform: str) -> str:
     with enable_x64(True):
         arguments = [jax.ShapeDtypeStruct(tuple(x.shape), numpy_dtype(x.element_type)) for x in types]
         try:
-            function = jax.jit(_function(kind, operation))
+            function = jax.jit(needed(_function(kind, operation), "it has a library"))
             return function.trace(*arguments).lower(lowering_platforms=(platform,)).as_text()
         except (TypeError, ValueError) as error:
             what = ", ".join(map(str, types))

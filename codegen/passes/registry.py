@@ -74,6 +74,7 @@ _ALL = (
     ),
 )
 PASSES: Mapping[str, Pass] = {each.name: each for each in _ALL}
+_SEVERAL = ("default", "exact")  # names for all of `DEFAULT`
 
 
 def find(name: str) -> Pass:
@@ -86,7 +87,9 @@ def find(name: str) -> Pass:
         _load_rewrites()
     found: Pass | None = PASSES.get(name) or REWRITES.get(name)
     if found is None:
-        close = difflib.get_close_matches(name, [*available(), "default"], 1)
+        if name in _SEVERAL:
+            raise PassError(f"{name!r} stands for several passes, where a list of them is taken, without options")
+        close = difflib.get_close_matches(name, [*available(), *_SEVERAL], 1)
         hint = f"did you mean {close[0]!r}?" if close else f"available: {', '.join(sorted(available()))}"
         raise PassError(f"unknown pass {name!r}; {hint}")
     return found
@@ -174,13 +177,13 @@ def resolve(optimize: Optimize) -> tuple[str, ...]:
 
     Args:
         optimize: "default"; "exact", the same, told to keep results bit for bit; "none"; or passes as
-            `Program.run_passes` takes them, among which "default" and "exact" stand for all of their own.
+            `Program.optimize` takes them, among which "default" and "exact" stand for all of their own.
 
     Raises:
         PassError: an unknown pass, or malformed or wrong options.
     """
     if isinstance(optimize, str):
-        if optimize not in ("default", "exact", "none"):
+        if optimize not in (*_SEVERAL, "none"):
             hint = f"; did you mean [{optimize!r}]?" if parse_spec(optimize)[0] in available() else ""
             raise PassError(f'optimize must be "default", "exact", "none", or a list of passes, got {optimize!r}{hint}')
         optimize = [] if optimize == "none" else [optimize]
@@ -188,7 +191,7 @@ def resolve(optimize: Optimize) -> tuple[str, ...]:
         raise PassError('"none" stands alone: optimize="none" runs no pass, and in a list it means nothing')
     specs = []
     for entry in optimize:
-        if entry in ("default", "exact"):
+        if entry in _SEVERAL:
             mine = [*DEFAULT, *(name for name, rewrite in REWRITES.items() if rewrite.default)]
             specs += mine if entry == "default" else exact(mine)
             continue

@@ -195,7 +195,7 @@ def test_op_counts_and_constants():
 
 def test_passes_leave_the_program_alone(program):
     before = program.text
-    static = program.run_passes(["specialize{n=5,b_0=3,k=2}", "canonicalize", "cse"])
+    static = program.optimize(["specialize{n=5,b_0=3,k=2}", "canonicalize", "cse"])
     assert program.text == before
     assert static.signature.is_static
     np.testing.assert_array_equal(static.compile()(*arrays()), program.compile()(*arrays()))
@@ -383,7 +383,7 @@ def test_a_type_that_is_none_is_an_error_of_ours_wherever_it_comes_to_light():
         lambda: trusted.interpret(x),
         lambda: trusted.pad({"arg0_0": 4}),
         lambda: trusted.specialize({"arg0_0": 4}),
-        lambda: trusted.run_passes(["simplify"]),
+        lambda: trusted.optimize(["simplify"]),
         lambda: copy.deepcopy(trusted),
         lambda: _pickled(trusted),
     ):

@@ -37,7 +37,7 @@ def test_a_program_says_its_platforms_wherever_it_goes(tmp_path: Path, traced: b
         program = squares(["cuda", "cpu"])
     loaded = hlograph.load(program.save(tmp_path / f"squares{suffix}", derivatives=1))
     assert loaded.pullback is not None
-    batched = loaded.specialize({"n": 3}).without_pullback().run_passes(["batch{size=2}"])
+    batched = loaded.specialize({"n": 3}).without_pullback().optimize(["batch{size=2}"])
     for found in (loaded, loaded.pullback.program, batched, loaded.without_pullback().pad({"n": 4})):
         assert found.signature.platforms == ("cuda", "cpu")
     assert loaded.to_jax_export().platforms == ("cuda", "cpu")
@@ -50,7 +50,7 @@ def test_every_pass_keeps_the_platforms() -> None:
     static, kept = squares().specialize({"n": 8}), []
     for name in available():
         try:
-            kept.append((name, static.run_passes([name]).signature.platforms))
+            kept.append((name, static.optimize([name]).signature.platforms))
         except PassError:  # it needs options, or is for other modules
             continue
     assert len(kept) > 20
@@ -116,14 +116,14 @@ def test_what_all_platforms_have_is_chosen() -> None:
 
 def test_library_calls_are_for_their_platform_alone() -> None:
     factors = hlograph.emit_stablehlo(([A], pt.linalg.cholesky(A)), dims={"A": (3, 3)}, platforms=BOTH)
-    assert factors.run_passes(["device_linalg"]).signature.platforms == ("cpu",)
+    assert factors.optimize(["device_linalg"]).signature.platforms == ("cpu",)
     with pytest.raises(PassError, match="is for cpu and cuda, not for tpu"):
-        factors.run_passes(["device_linalg{platform=tpu}"])
+        factors.optimize(["device_linalg{platform=tpu}"])
 
 
 def test_files_say_what_can_be_true() -> None:
     factors = hlograph.emit_stablehlo(([A], pt.linalg.cholesky(A)), dims={"A": (3, 3)}, platforms=["cpu"])
-    texts = [factors.run_passes(["device_linalg"]).text, factors.text, factors.text]
+    texts = [factors.optimize(["device_linalg"]).text, factors.text, factors.text]
     named = ['["cpu", "tpu"]', '["cdua"]', '["cpu", "cpu"]']
     for text, words, message in zip(texts, named, ("lapack_dpotrf", "cdua", "each once"), strict=True):
         with pytest.raises(ArtifactError, match=message):

@@ -205,7 +205,7 @@ def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large:
     with mock.patch.object(costs, "_LARGE", 0 if large else costs._LARGE):
         before, after, _ = with_less_saved(program)
         if sinks:
-            after = before.run_passes(ON_LOOPS)
+            after = before.optimize(ON_LOOPS)
     for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
         assert within_roundings(a, b) if sinks else np.array_equal(a, b, equal_nan=True)
     if seed % 10 == 0:  # XLA takes longer than all the rest
@@ -222,7 +222,7 @@ def test_random_scans_with_random_consumers(recipe: Recipe, odd: bool, seed: int
     after, kept = before.optimize(ON_LOOPS), before.optimize(exact(ON_LOOPS))
     if seed % 10 == 0:
         compare(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (before, after)])
-    wanted, found, same = (x.run_passes(["inline"]).interpret(*arrays) for x in (before, after, kept))
+    wanted, found, same = (x.optimize(["inline"]).interpret(*arrays) for x in (before, after, kept))
     compare(wanted, found)
     for a, b in zip(wanted, same, strict=True):
         np.testing.assert_array_equal(b, a)

@@ -149,7 +149,7 @@ def small_programs_roll_up_too() -> Iterator[None]:
 def test_rolled_up_programs_give_what_they_gave(seed: int, exact: bool) -> None:
     """Bit for bit in the interpreter where rounding must stay, and close to it where it may change."""
     before, arrays = program(seed)
-    after = before.run_passes(["roll_loops{reassociate=false}" if exact else "roll_loops"])
+    after = before.optimize(["roll_loops{reassociate=false}" if exact else "roll_loops"])
     for expected, found in zip(before.interpret(*arrays), after.interpret(*arrays), strict=True):
         if exact:
             np.testing.assert_array_equal(found, expected)
@@ -162,5 +162,5 @@ def test_most_of_them_do_roll_up() -> None:
     rolled = 0
     for number in range(20):
         before, _ = program(number)
-        rolled += 2 * sum(before.run_passes(["roll_loops"]).op_counts().values()) < sum(before.op_counts().values())
+        rolled += 2 * sum(before.optimize(["roll_loops"]).op_counts().values()) < sum(before.op_counts().values())
     assert rolled >= 12

@@ -405,6 +405,7 @@ def test_the_page(folder: Path) -> None:
         ("run plain.mlir", 1, "no array for the argument arg0 (float32, "),
         ("run plain.mlir --inputs data.npz", 1, "no argument x, w (it takes arg0, arg1)"),
         ("opt plain.mlir --pass csee", 1, "unknown pass 'csee'; did you mean 'cse'?"),
+        ("opt plain.mlir --pass default{x=1}", 1, "'default' stands for several passes"),
         ("opt plain.mlir --split-input-file -o out.mlirbc", 2, "which only a .mlir file can hold"),
         ("opt .", 1, "Is a directory"),
         ("opt data.npz", 1, "data.npz is not StableHLO text: it has a NUL byte"),

@@ -1,6 +1,7 @@
 """`hlograph.explain`: what it says of each kind of size, of padding and of refusals; and its page."""
 
 import re
+from contextlib import nullcontext
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert
+from support import PaddingRefusedWarning
 
 import hlograph
 from hlograph import explain
@@ -99,11 +101,19 @@ def test_demands_and_checks() -> None:
 
 
 def test_a_refusal_says_why_and_what_follows() -> None:
-    found = explain(hlograph.emit_stablehlo(jnp.linalg.eigvals, spec("n", "n")))
+    program = hlograph.emit_stablehlo(lambda a, y: (jnp.linalg.eigvals(a), y * 2), spec("n", "n"), spec("m"))
+    found = explain(program)
     call, reason = "custom_call lapack_sgeev_ffi (eig)", "there is no rule for calls of 'lapack_sgeev_ffi'"
     assert part(found, "refused") == [("n:", call, reason, "-> compiled exactly")]
     assert part(found, "padding") == []
-    assert part(found, "policy")[0][1].endswith("as padding is refused")
+    assert [row[1].endswith("as padding is refused") for row in part(found, "policy")] == [True, False]
+    function = program.compile(policy="padded")  # a call refuses the same size, and no other
+    for size in (3, 4):
+        with pytest.warns(PaddingRefusedWarning, match="n cannot be padded") if size == 3 else nullcontext():
+            values, doubled = function(np.diag([3.0, 2.0]).astype(np.float32), np.ones(size, np.float32))
+        np.testing.assert_array_equal(np.sort(np.real(values)), [2, 3])
+        np.testing.assert_array_equal(doubled, np.full(size, 2))
+    assert [one.sizes for one in function.stats.by_executable] == ["n=2, m<=16"]
     assert [row[3] for row in found.operations if row[1] == call] == [f"refused: {reason}"]
 
 

@@ -25,7 +25,7 @@ from ...builder import Tensor
 from ...builder.core import SizeSource
 from ...builder.places import INT32, INT64
 from ...errors import PassError, UnsupportedGraphError
-from ...ir.bindings import ir
+from ...ir.bindings import ir, run_pipeline
 from ...ir.host_calls import host_calls
 from ...ir.modules import refusals, replace_body
 from ...ir.values import location_text, main_function, module_name
@@ -98,6 +98,8 @@ def pad(
     signatures.write(operation, replace(padded, platforms=signature.platforms))
     if report is not None and padder.explaining:
         tell(report, padder.env, padder.actions)
+    if padder.has_shape_operands:
+        run_pipeline(builder.module, "func.func(stablehlo-canonicalize-dynamism)", name="pad")
     return builder.module
 
 

@@ -84,6 +84,7 @@ class Padder:
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
         loops: what is known of the steps of loops that are walked.
+        has_shape_operands: whether a custom call that was kept takes the sizes of its results, which are known.
     """
 
     source: ir.Module
@@ -98,6 +99,7 @@ class Padder:
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
     loops: dict[ir.Operation, Loop] = field(default_factory=dict)
+    has_shape_operands: bool = False
 
     def __post_init__(self) -> None:
         self.functions = self.builder.functions = {
@@ -501,8 +503,14 @@ class Padder:
 
     def unpadded(self, operation: ir.Operation, operands: Sequence[Live], what: str) -> list[Live]:
         """An op without a rule, which is fine where nothing is padded; `what` it is for the refusal."""
-        open_ = [x.dims[axis] for x in operands for axis in x.padded]
-        if open_ or any(None in self.type_of(result)[0] for result in operation.results):
-            self.refuse(f"there is no rule for {what}", *open_)
         types: list[Any] = [self.type_of(result) for result in operation.results]
+        places = attributes_of(operation.attributes).get("indices_of_shape_operands")
+        if places is not None:
+            self.has_shape_operands = True
+            said = [operands[place] for place in np.array(ir.DenseIntElementsAttr(places)).tolist()]
+            types = [(self.sizes_of(x, what), dtype) for x, (_, dtype) in zip(said, types, strict=True)]
+        open_ = [x.dims[axis] for x in operands for axis in x.padded]
+        open_ += [dim for dims, _ in types for dim in dims if type(dim) is not int]
+        if open_:
+            self.refuse(f"there is no rule for {what}", *[dim for dim in open_ if dim is not None])
         return [self.make(tensor) for tensor in self.builder.again(operation, [x.tensor for x in operands], types)]

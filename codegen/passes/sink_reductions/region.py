@@ -90,7 +90,7 @@ class Region:
 
     def is_whole(self, value: ir.Value, lifted: Lifted) -> bool:
         """Whether the steps are all that there is of a value along their axis."""
-        return self.loop.is_live or static_shape(value)[lifted.axis] == self.loop.most * lifted.width
+        return static_shape(value)[lifted.axis] == self.loop.most * lifted.width
 
     def root(self, value: ir.Value) -> ir.Value:
         """What a lifted value is in each of the steps, without masks."""

@@ -193,7 +193,7 @@ def test_attributes_of_others_stay() -> None:
     text = """func.func @main(%arg0: tensor<?xf32> {mhlo.layout_mode = "default", tf.aliasing_output = 0 : i32})
       -> (tensor<?xf32> {jax.result_info = "y"}) { return %arg0 : tensor<?xf32> }"""
     program = name_sizes(Program.parse(text), {0: "n"})
-    for changed in (program, program.specialize({"n": 3}), program.run_passes(["canonicalize"])):
+    for changed in (program, program.specialize({"n": 3}), program.optimize(["canonicalize"])):
         for kept in ('mhlo.layout_mode = "default"', "tf.aliasing_output = 0 : i32", 'jax.result_info = "y"'):
             assert kept in changed.text
     np.testing.assert_array_equal(program.compile()(np.ones(3, np.float32)), np.ones(3))

@@ -59,7 +59,7 @@ def test_load_and_save_keep_the_pullback(saved: Path, tmp_path: Path) -> None:
 def test_passes_change_the_pullback_too(saved: Path, passes: list[str]) -> None:
     program = hlograph.load(saved)
     sizes = {"n": 4, "k": 3} if "k" in passes[0] and "=" in passes[0] else {"n": 4}
-    found = [program.run_passes(passes), *([program.specialize(sizes)] if passes[0].startswith("spec") else [])]
+    found = [program.optimize(passes), *([program.specialize(sizes)] if passes[0].startswith("spec") else [])]
     for changed in found:
         assert changed.pullback is not None
         assert_has_gradient(Program.parse(changed.text))
@@ -73,8 +73,8 @@ def test_what_a_pullback_cannot_follow_is_refused(saved: Path) -> None:
     program = hlograph.load(saved)
     for make in (
         lambda: program.pad({"n": 8, "k": 4}),
-        lambda: program.run_passes(["pad{n=8,k=4}"]),
-        lambda: program.specialize({"n": 4, "k": 3}).run_passes(["batch{size=2}"]),
+        lambda: program.optimize(["pad{n=8,k=4}"]),
+        lambda: program.specialize({"n": 4, "k": 3}).optimize(["batch{size=2}"]),
     ):
         with pytest.raises(PassError, match=r"pullback.*without_pullback"):
             make()
@@ -91,8 +91,8 @@ def padded_data(program: Program) -> list[np.ndarray]:
 def test_a_padded_emitted_program_has_no_derivative_of_the_unpadded_one() -> None:
     x = pt.dvector("x")
     program = hlograph.emit_stablehlo(([x], pt.sin(x).sum()), dims={"x": ("n",)})
-    assert program.run_passes(["canonicalize"]).source is not None
-    for padded in (program.pad({"n": 4}), program.run_passes(["pad{n=4}"])):
+    assert program.optimize(["canonicalize"]).source is not None
+    for padded in (program.pad({"n": 4}), program.optimize(["pad{n=4}"])):
         with pytest.raises(DerivativeError, match="padded"):
             padded.with_pullback()
 
@@ -135,7 +135,7 @@ LIBRARY = {
 @pytest.mark.parametrize("name", LIBRARY)
 def test_portable_bytecode_keeps_what_jax_lowers_to_a_library(name: str, tmp_path: Path) -> None:
     emitted = hlograph.emit_stablehlo(LIBRARY[name], SQUARE, name="f")
-    program = emitted.run_passes(["device_linalg{platform=cpu}"])
+    program = emitted.optimize(["device_linalg{platform=cpu}"])
     loaded = hlograph.load(program.save(tmp_path / "f.mlirbc"))
     assert loaded.signature == program.signature
     assert loaded.text.count("sdy.sharding_rule") == program.text.count("sdy.sharding_rule")

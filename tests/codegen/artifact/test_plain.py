@@ -145,7 +145,7 @@ def failed(plain: hlograph.Program, *arrays: Any) -> list[str]:
     """The messages of the flags that are down, by the reference interpreter on the module as a plugin gets it."""
     from hlograph.codegen.ir.modules import reference_eval
 
-    module = plain.run_passes(["chlo-legalize-to-stablehlo"]).copy_module()
+    module = plain.optimize(["chlo-legalize-to-stablehlo"]).copy_module()
     *_, found = reference_eval(module, [np.asarray(x) for x in arrays])
     return [check.message for check, flag in zip(plain.signature.checks, found, strict=True) if flag <= 0]
 

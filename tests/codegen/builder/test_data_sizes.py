@@ -117,7 +117,7 @@ def test_counts_in_the_signature(tmp_path):
     assert 'hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]]' in program.text
     again = [hlograph.load(program.save(tmp_path / f"saved{suffix}")) for suffix in (".mlir", ".mlirbc")]
     again += [hlograph.Program.parse(program.text), hlograph.Program.parse(program.to_bytecode())]
-    again += [program.run_passes(["canonicalize", "cse", "inline", "chlo-legalize-to-stablehlo"])]
+    again += [program.optimize(["canonicalize", "cse", "inline", "chlo-legalize-to-stablehlo"])]
     for other in again:
         assert other.signature == signature
         markers = re.findall(r"@hlograph.size\(.*?\) \{(.*?)\} :", other.text)

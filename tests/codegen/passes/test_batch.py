@@ -235,5 +235,5 @@ def test_starts_of_few_bits(whole, size):
     )
     x, y, starts = np.zeros((ROWS, whole), np.int32), np.ones((ROWS, size), np.int32), np.array([100, 5, -3], np.int8)
     places = np.arange(whole) - np.maximum(starts, 0)[:, None]
-    [found] = program.run_passes([f"batch{{size={ROWS}}}"]).interpret(x, y, starts)
+    [found] = program.optimize([f"batch{{size={ROWS}}}"]).interpret(x, y, starts)
     np.testing.assert_array_equal(found, (places >= 0) & (places < size))

@@ -42,7 +42,7 @@ class Formed:
 def formed(text: str, spec: str = "cpu_regions") -> Formed:
     """A module's text, after the pass."""
     reports: list[Report] = []
-    after = Program.parse(text).run_passes([spec], reports=reports).text
+    after = Program.parse(text).optimize([spec], reports=reports).text
     functions = dict(re.findall(r"func\.func (?:\w+ )?@(\w+)\((.*?)\n  }\n", after, re.DOTALL))
     called = re.findall(r"call @(region_\w+)", "".join(functions.values()))
     ops = {name: tuple(re.findall(r"= \"?((?:stablehlo|chlo)\.\w+)", body)) for name, body in functions.items()}
@@ -299,7 +299,7 @@ def test_calls_that_stay_calls_are_called_from_regions():
 
     x = np.linspace(0.5, 3.0, 200)
     text = lowered(logs, x)
-    program = Program.parse(text).run_passes(["cpu_math{inline=0}", "cpu_regions{ops=60}"])
+    program = Program.parse(text).optimize(["cpu_math{inline=0}", "cpu_regions{ops=60}"])
     assert program.text.count("call @cpu_math.log") >= 7
     assert program.text.count("call @region_") > 1
     main = program.text.partition("func.func private")[0]

@@ -14,4 +14,4 @@ def test_open_sizes_are_refused(op: str) -> None:
     body = f"%r = stablehlo.{op.format(kind)}\n  return %r : {kind}"
     program = hlograph.Program.parse(f"func.func @main(%a: {kind}) -> {kind} {{\n  {body}\n}}")
     with pytest.raises(errors.PassError, match="expand_linalg needs static shapes; specialize first"):
-        program.run_passes(["expand_linalg"])
+        program.optimize(["expand_linalg"])

@@ -31,7 +31,7 @@ def test_elementwise(op: str, expected: np.ufunc, dtype: str) -> None:
     operands, types = ("%x, %y", f"{type_}, {type_}") if binary else ("%x", type_)
     line = f"%r = stablehlo.{op} {operands} : ({types}) -> {type_}"
     text = f"func.func @main(%x: {type_}, %y: {type_}) -> {type_} {{\n{line}"
-    fn = hlograph.Program.parse(f"{text}\nreturn %r : {type_}\n}}").run_passes(["for_iree"]).compile(policy="exact")
+    fn = hlograph.Program.parse(f"{text}\nreturn %r : {type_}\n}}").optimize(["for_iree"]).compile(policy="exact")
     x, y = (a.ravel().astype(dtype) for a in np.meshgrid(SPECIAL, SPECIAL))
     with np.errstate(all="ignore"):
         wanted = expected(x, y) if binary else expected(x)
@@ -57,7 +57,7 @@ def test_no_scatter_writes_outside(mode: str, dims: tuple[tuple[int, ...], tuple
         raw = lax.GatherScatterMode.PROMISE_IN_BOUNDS  # the op alone
         text = jax.jit(lambda *xs: by(*xs, numbers, mode=raw)).lower(x, places, updates).as_text()
     before = hlograph.Program.parse(text)
-    after = before.run_passes(["for_iree"])
+    after = before.optimize(["for_iree"])
     assert "stablehlo.pad" in after.text
     np.testing.assert_array_equal(after.interpret(x, places, updates)[0], before.compile()(x, places, updates))
 
@@ -83,7 +83,7 @@ CBRT = """func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
 )
 def test_refused(text: str, message: str) -> None:
     with pytest.raises(errors.PassError, match=message):
-        hlograph.Program.parse(text).run_passes(["for_iree"])
+        hlograph.Program.parse(text).optimize(["for_iree"])
 
 
 def test_what_padding_demands_is_told_by_plain_alone() -> None:
@@ -91,8 +91,8 @@ def test_what_padding_demands_is_told_by_plain_alone() -> None:
     x = jax.ShapeDtypeStruct(("n",), "float32")
     program = hlograph.emit_stablehlo(lambda x: x[3:].sum(), x, constraints=["n >= 3"])
     with pytest.raises(errors.PassError, match=r"the program has n >= 1.*program\.plain"):
-        program.pad({"n": 8}).run_passes(["for_iree"])
-    assert program.plain(bounds={"n": 8}).run_passes(["for_iree"]).signature.checks
+        program.pad({"n": 8}).optimize(["for_iree"])
+    assert program.plain(bounds={"n": 8}).optimize(["for_iree"]).signature.checks
 
 
 def test_a_program_with_its_pullback_is_refused() -> None:
@@ -100,5 +100,5 @@ def test_a_program_with_its_pullback_is_refused() -> None:
     spec = jax.ShapeDtypeStruct((4,), "float32")
     whole = hlograph.emit_stablehlo(lambda x: (x**2).mean(), spec).with_pullback()
     with pytest.raises(errors.PassError, match=r"for_iree: the program has its pullback.*--without-derivatives"):
-        whole.run_passes(["for_iree"])
-    assert "stablehlo.multiply" in whole.without_pullback().run_passes(["for_iree"]).text
+        whole.optimize(["for_iree"])
+    assert "stablehlo.multiply" in whole.without_pullback().optimize(["for_iree"]).text

@@ -18,7 +18,7 @@ def test_calls_in_loops_and_branches():
 
     x = np.float32([1, -2, 3])
     before = Program.parse(jax.jit(function).lower(x).as_text())
-    after = before.run_passes(["inline"])
+    after = before.optimize(["inline"])
     assert "func.call" in before.op_counts()
     assert "func.call" not in after.op_counts()
     assert after.text.count("func.func") == 1
@@ -28,6 +28,6 @@ def test_calls_in_loops_and_branches():
 def test_what_is_in_calls_is_simplified():
     x = np.arange(40, dtype=np.float32).reshape(10, 4)
     before = Program.parse(jax.jit(lambda x: jnp.take(x, jnp.arange(2, 6), axis=0)).lower(x).as_text())
-    after = before.run_passes(["inline", "simplify"])
+    after = before.optimize(["inline", "simplify"])
     assert set(after.op_counts()) <= {"func.func", "func.return", "stablehlo.slice"}
     np.testing.assert_array_equal(after.interpret(x)[0], x[2:6])

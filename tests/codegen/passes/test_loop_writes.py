@@ -43,7 +43,7 @@ def test_places(name, axis):
 
         return lax.fori_loop(0, STEPS, step, (x, jnp.zeros(shape, np.float32)))[1]
 
-    before = Program.parse(jax.jit(function).lower(x).as_text()).run_passes(["inline", "canonicalize"])
+    before = Program.parse(jax.jit(function).lower(x).as_text()).optimize(["inline", "canonicalize"])
     reports: list[Report] = []
     after = before.optimize(["loop_writes"], reports=reports)
     assert ("stablehlo.scatter" in after.op_counts()) is bool(reason)

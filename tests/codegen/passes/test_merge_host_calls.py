@@ -54,7 +54,7 @@ def test_random_programs(seed: int) -> None:
     )
     program = hlograph.Program.parse(text, allow=["*"])
     program.host_calls.update(calls)
-    merged = program.run_passes(["merge_host_calls"])
+    merged = program.optimize(["merge_host_calls"])
     assert 1 <= merged.text.count("custom_call") <= len(calls)
     for each in (program, merged):
         np.testing.assert_allclose(each.compile()(0.75, -1.25), list(known.values()), rtol=1e-12)

@@ -68,7 +68,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
         (["cpu_math{element=3}"], r"no option 'element'; did you mean 'elements'\? it takes elements \(an integer\)"),
         (["sink_reductions{reassociate=maybe}"], "reassociate is true or false, not 'maybe'"),
         (["cse", "none"], '"none" stands alone'),
-        (["default{reassociate=false}"], "unknown pass 'default'"),
+        (["default{reassociate=false}"], "'default' stands for several passes, where a list of them is taken"),
     ],
 )
 def test_what_is_no_choice_is_said(optimize, message):

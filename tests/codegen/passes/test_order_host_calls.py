@@ -42,4 +42,4 @@ func.func @main(%v: tensor<3xf64>, %one: tensor<f64>) -> tensor<f64> {{
 )
 def test_calls_without_an_order_are_refused(module: str, reason: str) -> None:
     with pytest.raises(PassError, match=re.escape(reason)):
-        hlograph.Program.parse(module, allow=["*"]).run_passes(["order_host_calls"])
+        hlograph.Program.parse(module, allow=["*"]).optimize(["order_host_calls"])

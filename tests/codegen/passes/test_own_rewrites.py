@@ -32,7 +32,7 @@ def lowered(function, *arguments) -> Program:
 
 def explained(program: Program, name: str) -> tuple[Program, str]:
     reports: list = []
-    return program.run_passes([name], reports=reports), reports[0].text
+    return program.optimize([name], reports=reports), reports[0].text
 
 
 @pytest.mark.parametrize("name", ["log_of_squares", "sum_of_product", "tridiagonal_to_lapack"])

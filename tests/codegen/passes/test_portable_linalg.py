@@ -83,9 +83,9 @@ def test_calls_of_lapack(name: str, dtype: str) -> None:
     matrix = make(dtype, 2, 5, 5) if make is definite or name == "lu" else make(dtype, 2, 5, 3)
     with jax.enable_x64(True):
         emitted = hlograph.emit_stablehlo(function, jax.ShapeDtypeStruct(matrix.shape, matrix.dtype))
-        program = emitted.run_passes(["device_linalg{platform=cpu}"])
+        program = emitted.optimize(["device_linalg{platform=cpu}"])
     assert "lapack_" in program.text
-    after = program.run_passes(["portable_linalg"])
+    after = program.optimize(["portable_linalg"])
     assert "custom_call" not in after.text
     for found, wanted in zip(after.interpret(matrix), expected(matrix), strict=True):
         np.testing.assert_allclose(
@@ -106,4 +106,4 @@ def test_what_stays() -> None:
     eig = hlograph.emit_stablehlo(jnp.linalg.eigvals, jax.ShapeDtypeStruct((4, 4), "float32"))
     complex_ = hlograph.emit_stablehlo(jnp.linalg.cholesky, jax.ShapeDtypeStruct((20, 20), "complex64"))
     for program in (hlograph.Program.parse(small), many, eig, complex_):
-        assert program.run_passes(["portable_linalg"]).op_counts() == program.op_counts()
+        assert program.optimize(["portable_linalg"]).op_counts() == program.op_counts()

@@ -71,7 +71,7 @@ def program_of(function: Callable[..., Any], given: list[np.ndarray]) -> Program
 
 def in_blocks(program: Program, options: str = SMALL) -> tuple[Program, str]:
     reports: list[Report] = []
-    made = program.run_passes([f"reduce_in_blocks{{{options}}}"], reports=reports)
+    made = program.optimize([f"reduce_in_blocks{{{options}}}"], reports=reports)
     return made, reports[0].text
 
 

@@ -46,7 +46,7 @@ def run(text: str, *names: str) -> tuple[Program, str]:
     program = Program.parse(text)
     before, reports = program.text, []
     try:
-        after = program.run_passes(names, reports=reports)
+        after = program.optimize(names, reports=reports)
     finally:
         assert program.text == before
     return after, "".join(report.text for report in reports)
@@ -252,5 +252,5 @@ def test_locations_stay():
     """What is made has the location of what it was made for."""
     rewrite("stablehlo.add", name="mine")(lambda op: stablehlo.multiply(*op.operands))
     program = Program.parse(TEXT.replace("tensor<3xf32>\n  return", 'tensor<3xf32> loc("the sum")\n  return'))
-    line = next(row for row in program.run_passes(["mine"]).to_text(locations=True).splitlines() if "multiply" in row)
+    line = next(row for row in program.optimize(["mine"]).to_text(locations=True).splitlines() if "multiply" in row)
     assert "the sum" in line or "#loc" in line

@@ -40,12 +40,12 @@ def program(work: Work, rows: int = 1, count: int = 6, ahead: int = 0, whole: bo
         return (found, made) if whole else found
 
     text = jax.jit(function, keep_unused=True).lower(ARRAYS).as_text()
-    return Program.parse(text).run_passes(["inline", "canonicalize"])
+    return Program.parse(text).optimize(["inline", "canonicalize"])
 
 
 def moved(program: Program) -> tuple[Program, Report]:
     reports: list[Report] = []
-    return program.run_passes(["work_into_loops"], reports=reports), reports[0]
+    return program.optimize(["work_into_loops"], reports=reports), reports[0]
 
 
 WORK: dict[str, Work] = {

@@ -93,7 +93,7 @@ def test_a_counter_that_is_doubled(step: str, dtype: Any) -> None:
         i, y = 1, 3
         while i < 50:
             i, y = i + int(STEPS[step](dtype(i))), y + 1
-    changed = program.run_passes(["doubled_counters"])
+    changed = program.optimize(["doubled_counters"])
     assert changed.op_counts()["stablehlo.negate"] == 1
     x = dtype(3)
     for found in (changed.interpret(x), program.compile()(x), program.compile(optimize="none", cpu="plain")(x)):
@@ -162,7 +162,7 @@ def test_initial_values_of_integers(xor: bool, size: int) -> None:
     larger = lambda a, b: lax.select(lax.gt(lax.abs(a), lax.abs(b)), a, b)  # noqa: E731
     body, initial = (lax.bitwise_xor, 5) if xor else (larger, -9)
     x = np.random.default_rng(size).integers(-3, 4, size).astype(np.int32)
-    after = lowered(lambda x: lax.reduce(x, np.int32(initial), body, (0,)), x).run_passes(["cpu_initial"])
+    after = lowered(lambda x: lax.reduce(x, np.int32(initial), body, (0,)), x).optimize(["cpu_initial"])
     expected = functools.reduce(lambda a, b: int(body(np.int32(a), np.int32(b))), x.tolist(), initial)
     np.testing.assert_array_equal(after.interpret(x)[0], np.int32(expected))
     np.testing.assert_array_equal(after.compile(optimize="none", cpu="plain")(x), np.int32(expected))
@@ -264,6 +264,6 @@ def test_an_extreme_that_sinks_into_its_loop(name: str, policy: Any) -> None:
 
 @pytest.mark.parametrize("name", ["max", "min"])
 def test_extremes_in_the_interpreter(name: str) -> None:
-    program = lowered(getattr(jnp, name), np.zeros((64, 64), np.float32)).run_passes(["cpu_nan"])
+    program = lowered(getattr(jnp, name), np.zeros((64, 64), np.float32)).optimize(["cpu_nan"])
     assert program.op_counts()["stablehlo.reduce"] == 2
     check_nan(lambda x: program.interpret(x)[0], name, None, (64, 64), np.float32)

@@ -109,7 +109,7 @@ def test_in_the_interpreter_and_with_lapack(name: str, dtype: str, batch: tuple[
             wanted = jax.jit(function)(a)
         for found in (program.interpret(a), exact(a), padded(a)):
             check(found, wanted, a)
-    platform = program.specialize({root.name: 3 for root in program.signature.roots}).run_passes(["device_linalg"])
+    platform = program.specialize({root.name: 3 for root in program.signature.roots}).optimize(["device_linalg"])
     assert "lapack_" in platform.text
 
 

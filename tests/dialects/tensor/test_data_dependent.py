@@ -126,7 +126,7 @@ def test_a_size_that_nothing_needs_is_forgotten(tmp_path):
     )
     loaded = hlograph.Program.parse(kept)
     assert names(loaded) == {"nonzero_0": "x_0"}
-    optimized = loaded.run_passes(["simplify", "sink_reductions"])
+    optimized = loaded.optimize(["simplify", "sink_reductions"])
     for suffix, each in (("mlir", program), ("mlirbc", optimized)):
         each.save(tmp_path / f"p.{suffix}")
         assert not hlograph.load(tmp_path / f"p.{suffix}").signature.has_data_sizes

@@ -326,7 +326,7 @@ def test_a_padded_program_keeps_the_library_where_a_matrix_is_not_padded(kind: s
     value, exact = normal(3, 3), program.compile()
     found = program.compile(policy="padded")(value, normal(5))[0]
     assert_same(np.asarray(found), np.asarray(exact(value, normal(5))[0]), rtol=LOOSE)
-    assert "lapack" in program.pad({"v_0": 8}).run_passes(["device_linalg"]).text
+    assert "lapack" in program.pad({"v_0": 8}).optimize(["device_linalg"]).text
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -347,7 +347,7 @@ def test_what_has_no_portable_form_is_refused(graph: pt.TensorVariable) -> None:
     with pytest.raises(
         errors.PassError, match=r"has a library on cpu.* only, and no portable form; it cannot run on tpu"
     ):
-        program.specialize({"a_0": 3, "a_1": 3}).run_passes(["device_linalg{platform=tpu}"])
+        program.specialize({"a_0": 3, "a_1": 3}).optimize(["device_linalg{platform=tpu}"])
     with pytest.warns(PaddingRefusedWarning, match="finds eigenvalues depends on the padding"):
         program.compile(policy="padded")(normal(3, 3))
 

@@ -214,7 +214,7 @@ def test_padded_exports_agree_with_jax(name):
 def test_regions_use_constants_from_outside() -> None:
     """What brings a module into its usual form takes constants out of the comparison of a sort."""
     sorts = jax.jit(lambda x: [jnp.sort(x, 1)])
-    program = Case(sorts, [("n,3", jnp.float32)], {}, {}).program().run_passes(["canonicalize"])
+    program = Case(sorts, [("n,3", jnp.float32)], {}, {}).program().optimize(["canonicalize"])
     assert "constant" not in program.text.partition("stablehlo.sort")[2].partition("})")[0]
     sizes = [{"n": 1}, {"n": 3}]
     check_padded(program, {"n": 4}, data={"x0": nasty}, sizes=sizes, exact=sorts, interpret=False)

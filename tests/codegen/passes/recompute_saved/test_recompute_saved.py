@@ -142,7 +142,7 @@ SUNK = {"sine": 2, "cheap": 1, "rnn": 1, "gru": 3, "lstm": 7}
 def test_a_training_step_with_its_sum_in_the_loop(name: str):
     p = arrays_of()
     program = lowered(training(CELLS[name][0]), p)
-    after = program.run_passes(ON_LOOPS)
+    after = program.optimize(ON_LOOPS)
     assert len(stacks(after)) == SUNK[name]
     before = with_less_saved(program)[0]
     for a, b in zip(after.interpret(*jax.tree.leaves(p)), before.interpret(*jax.tree.leaves(p)), strict=True):

@@ -100,10 +100,10 @@ def test_programs_that_jax_lowers(name: str, dtype: str) -> None:
     with jax.enable_x64(dtype == "float64"):
         before, arrays = lowered(name, steps, dtype)
         longer, _ = lowered(name, steps + 5, dtype)
-    after = before.run_passes(["roll_loops"])
+    after = before.optimize(["roll_loops"])
     assert size(after) < 0.7 * size(before)
     # Blocks may begin at another op, and a repetition be left over at an end.
-    assert abs(size(longer.run_passes(["roll_loops"])) - size(after)) <= 0.1 * size(after) + 20
+    assert abs(size(longer.optimize(["roll_loops"])) - size(after)) <= 0.1 * size(after) + 20
     # XLA takes long for the unrolled program; the interpreter has no library calls.
     run = before.compile(optimize="none") if name == "kalman" else before.interpret
     expected, found = run(*arrays), after.compile(optimize="none")(*arrays)
@@ -116,7 +116,7 @@ def test_programs_that_jax_lowers(name: str, dtype: str) -> None:
 def test_bits_stay(name: str) -> None:
     """In the interpreter, which computes op by op."""
     before, arrays = lowered(name, 70 if name == "stacked" else 24, "float32")
-    after = before.run_passes(["roll_loops{reassociate=false}"])
+    after = before.optimize(["roll_loops{reassociate=false}"])
     assert size(after) < 0.7 * size(before)
     for one, other in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -148,7 +148,7 @@ def graph(name: str, steps: int) -> tuple[Any, Any, dict[str, tuple[int, ...]], 
 def test_programs_that_hlograph_emits(name: str) -> None:
     inputs, outputs, shapes, arrays = graph(name, 70)
     before = hlograph.emit_stablehlo((inputs, outputs), dims=shapes)
-    after = before.run_passes(["roll_loops"])
+    after = before.optimize(["roll_loops"])
     assert size(after) < 0.4 * size(before)
     for value in (0.5, np.inf, np.nan):
         arrays[-1].flat[20] = value
@@ -176,7 +176,7 @@ def test_the_order_of_the_ops_does_not_matter() -> None:
     program = Program.parse(
         f"func.func @main(%x: tensor<f32>, %t: tensor<60xf32>) -> tensor<f32> {{\n{text}\nreturn %g59 : tensor<f32>\n}}"
     )
-    after = program.run_passes(["roll_loops"])
+    after = program.optimize(["roll_loops"])
     assert size(after) < 40
     arrays = np.float32(0.3), rng.standard_normal(60).astype(np.float32)
     np.testing.assert_allclose(after.interpret(*arrays)[0], program.interpret(*arrays)[0], rtol=1e-5)
@@ -193,7 +193,7 @@ def test_nothing_changes_where_nothing_repeats() -> None:
     program = Program.parse(
         f"func.func @main(%x: tensor<f32>) -> tensor<f32> {{\n{text}\nreturn %v299 : tensor<f32>\n}}"
     )
-    assert str(program.run_passes(["roll_loops"])) == str(program)
+    assert str(program.optimize(["roll_loops"])) == str(program)
 
 
 def test_functions_without_a_body_stay() -> None:
@@ -201,7 +201,7 @@ def test_functions_without_a_body_stay() -> None:
         "func.func private @outside(tensor<f32>) -> tensor<f32>\n"
         "func.func @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     )
-    assert str(program.run_passes(["roll_loops"])) == str(program)
+    assert str(program.optimize(["roll_loops"])) == str(program)
 
 
 # ---- unrolled loops in the body of a loop that stays a loop ----------------------------------------------------------
@@ -224,8 +224,8 @@ def test_in_the_body_of_a_loop(inlined: bool, monkeypatch: pytest.MonkeyPatch) -
     arrays = np.float32(0.3), np.linspace(0, 1, 100, dtype=np.float32)
     before = parsed(function, *arrays)
     if inlined:
-        before = before.run_passes(["inline"])
-    after = before.run_passes(["roll_loops"])
+        before = before.optimize(["inline"])
+    after = before.optimize(["roll_loops"])
     assert after.op_counts()["stablehlo.while"] == 2
     assert sum(after.op_counts().values()) < 0.5 * sum(before.op_counts().values())
     np.testing.assert_array_equal(after.interpret(*arrays)[0], before.interpret(*arrays)[0])
@@ -242,7 +242,7 @@ def test_unrolled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "AGAIN", 0)
     arrays = np.float32(0.3), np.linspace(0, 1, 30, dtype=np.float32)
     before = parsed(function, *arrays)
-    after = before.run_passes(["roll_loops"])
+    after = before.optimize(["roll_loops"])
     assert after.op_counts()["stablehlo.while"] == 2
     assert sum(after.op_counts().values()) < 0.15 * sum(before.op_counts().values())
     np.testing.assert_array_equal(after.interpret(*arrays)[0], before.interpret(*arrays)[0])
@@ -251,4 +251,4 @@ def test_unrolled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_short_body_that_runs_often_stays() -> None:
     arrays = np.float32(0.3), np.linspace(0, 1, 40, dtype=np.float32)
     before = parsed(lambda x, t: lax.fori_loop(0, 3, lambda i, y: unrolled(y, t), x), *arrays)
-    assert str(before.run_passes(["roll_loops"])) == str(before)
+    assert str(before.optimize(["roll_loops"])) == str(before)

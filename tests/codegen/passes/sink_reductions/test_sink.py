@@ -67,7 +67,7 @@ def sunk(program: Program, keeps_bits: bool = False) -> tuple[Program, Report]:
 def compare(before: Program, after: Program, *arrays: Any, exact: bool = False, interpret: bool = True) -> None:
     runs = [[np.asarray(x) for x in jax.tree.leaves(p.compile(optimize="none")(*arrays))] for p in (before, after)]
     if interpret:
-        runs += [list(p.run_passes(["inline"]).interpret(*arrays)) for p in (before, after)]
+        runs += [list(p.optimize(["inline"]).interpret(*arrays)) for p in (before, after)]
     for found in runs[1:]:
         for a, b in zip(runs[0], found, strict=True):
             if exact or a.dtype.kind != "f":
