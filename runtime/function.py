@@ -254,7 +254,7 @@ class Function(Written):
         entry = None if self._signature.value_roots else self._serving.exact(args)
         if entry is None:
             return None
-        run, checks, single = entry.call_unchecked, entry.checks, self._single
+        run, checks, single = entry.way.trusting, entry.checks, self._single
         if not checks:
             return run
 

@@ -32,7 +32,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -51,11 +51,19 @@ STAGED = 1 << 20  # bytes of the largest argument that has memory of its own
 COPIED = 1 << 13  # bytes of the largest array of results that is copied
 
 
-class Ways(NamedTuple):
-    """What runs an executable's calls: with any arguments, and with arguments that are known to be right."""
+@dataclass(frozen=True, slots=True)
+class Way:
+    """What runs an executable's calls; another one takes its place as a whole.
+
+    Attributes:
+        run: takes any arguments of the right shapes.
+        trusting: takes arguments that are known to be arrays of the right types, where they are to be.
+        ready: whether nothing is compiled in calls.
+    """
 
     run: Callable[..., Any]
     trusting: Callable[..., Any]
+    ready: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,47 @@ def alone(shapes: Sequence[Any]) -> list[Place]:
         shapes: with `shape` and `dtype` each.
     """
     return [Place(tuple(x.shape), np.dtype(x.dtype), i) for i, x in enumerate(shapes)]
+
+
+@dataclass(frozen=True)
+class NumpyCalls:
+    """An executable's calls with NumPy arrays, by PJRT and directly.
+
+    Attributes:
+        compiled, arguments, results, device, single, flags: as for `numpy_call`.
+        check: raises what is wrong with arguments that are not of their types and shapes.
+        mixed: whether callers give some arguments as JAX arrays, which may be on another device.
+    """
+
+    compiled: Any
+    arguments: Sequence[Place]
+    results: Sequence[Place]
+    device: Any
+    single: bool
+    flags: bool
+    check: Callable[[Sequence[Any]], None]
+    mixed: bool = False
+
+    def way(self, direct: DirectCall | None = None, due: Due | None = None) -> Way:
+        """What takes calls."""
+        written = partial(numpy_call, self.compiled, self.arguments, self.results, self.device, single=self.single)
+        written = partial(written, flags=self.flags, direct_call=direct, due=due)
+        trusting, device = written(otherwise=None), self.device
+
+        def convert(*args: Any) -> Any:
+            """Arguments of other types: JAX arrays, Python's numbers."""
+            self.check(args)
+            arrays: list[Any] = []
+            for x, place in zip(args, self.arguments, strict=True):
+                if place.numpy:
+                    arrays.append(np.asarray(x, place.dtype))
+                elif isinstance(x, jax.Array) and x.devices() == {device}:
+                    arrays.append(x)
+                else:
+                    arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
+            return trusting(*arrays)
+
+        return Way(convert if self.mixed else written(otherwise=convert), trusting)
 
 
 def numpy_call(

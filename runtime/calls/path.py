@@ -12,14 +12,14 @@ arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
             if type(a1) is int: check_fits(argument_1, a1)
             entry = entries[a0.shape[0], index(a1),]
         except unknown: return slow(given(a0, a1, *more))
-        if a1 is MISSING or more or not entry.ready: return slow(given(a0, a1, *more))
+        if a1 is MISSING or more or not entry.way.ready: return slow(given(a0, a1, *more))
         if not x64.value: a0, a1, = widened((a0, a1,))
         entry.used = count()
         try:
-            if x64.value: outputs = entry.call(a0, a1)
+            if x64.value: outputs = entry.way.run(a0, a1)
             else:
                 before = swap(True)
-                try: outputs = entry.call(a0, a1)
+                try: outputs = entry.way.run(a0, a1)
                 finally: restore(before)
         except failing as error: return failed(entry, (a0, a1,), error)
         return checked(entry.checks, outputs) if entry.checks else outputs
@@ -94,7 +94,7 @@ def call_function(
 
     Args:
         signature: the program's.
-        ways: what the lines name. `entries`: key to what runs calls with such sizes (with `ready`, `used`, `call` and
+        ways: what the lines name. `entries`: key to what serves calls with such sizes (with `way`, `used` and
             `checks`). `count` gives the number of this call. `slow` is for calls whose sizes are not known yet, or with
             something wrong about them; `traced` for calls with JAX's tracers; `failed` for calls that JAX refuses, as
             it does while something else is traced, for what is no array for it, and for those in which JAX, asked to
@@ -132,7 +132,7 @@ def call_function(
             lines += [f"    if type(a{i:d}) is int: check_fits(argument_{i:d}, a{i:d})"]
     lines += [f"    entry = entries[{_key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]
     missing = f"{values[-1]} is MISSING or " if values else ""
-    lines += [f"if {missing}more or not entry.ready: return slow({given})"]
+    lines += [f"if {missing}more or not entry.way.ready: return slow({given})"]
     wide = ways["widened"] is not None
     if wide and values:
         lines += [f"if not x64.value: {passed}= widened(({passed}))"]
@@ -141,7 +141,7 @@ def call_function(
         same = " and ".join(f"type({value}) is array" for value in values)
         same += f" and ({''.join(f'{value}.aval, ' for value in values)}) == avals"
         lines = ["avals, entry = latest[0]", f"if not ({same} and not more):", *(f"    {line}" for line in lines)]
-    run = f"outputs = entry.call({passed})"
+    run = f"outputs = entry.way.run({passed})"
     tried = [f"try: {run}"]
     if wide:
         names["swap"], names["restore"] = x64_switch()

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen import forks
-from ..calls.from_numpy import Due, Place, Ways
+from ..calls.from_numpy import Due, NumpyCalls, Way
 from ..direct import verdict
 from ..direct.call import DirectCall, compare, difference, serialized
 from ..object_files import DirectCallRefused
@@ -34,24 +34,20 @@ LARGE = 1 << 24  # bytes of a module whose constants nobody wants twice in memor
 EVERY = 10_000  # calls by the direct way after which one is compared
 CHECKS = 3  # such comparisons that are enough
 
-Write = Callable[[DirectCall | None, Due | None], Ways]
-
 
 class DirectWay:
     """The direct way of one executable.
 
     Args:
         name: of the function, for warnings.
-        compiled: a `jax.stages.Compiled`.
-        arguments, results: of the functions that `write` makes.
-        write: makes the functions that take calls: directly or, without a `DirectCall`, by PJRT.
+        calls: writes the functions that take calls, directly or by PJRT.
         options: of the user.
         size: bytes of the module, its constants included.
-        install: called with what takes calls from now on, after `begin`.
+        use: called with what takes calls from now on, after `begin`.
         refusal: why no call may take it; "" where calls may.
 
     Attributes:
-        ways: what takes calls.
+        way: what takes calls.
         note: a line on why.
         refused: whether no call will take it.
     """
@@ -59,37 +55,33 @@ class DirectWay:
     def __init__(
         self,
         name: str,
-        compiled: Any,
-        arguments: Sequence[Place],
-        results: Sequence[Place],
-        write: Write,
+        calls: NumpyCalls,
         options: CpuOptions,
         size: int,
-        install: Callable[[Ways], object],
+        use: Callable[[Way], object],
         refusal: str = "",
     ) -> None:
-        self.ways = self._pjrt = write(None, None)
+        self.way = self._pjrt = calls.way()
         self.note, self.refused = "", False
-        self._name, self._arguments, self._write, self._options = name, arguments, write, options
-        self._install = install
+        self._name, self._calls, self._options, self._use = name, calls, options, use
         self._lock = forks.lock()
         self._begun = self._waits = False
         self._equal = 0
         self._serialized = b""
-        if not all(place.numpy for place in (*arguments, *results)):
+        if not all(place.numpy for place in (*calls.arguments, *calls.results)):
             refusal = refusal or "some arrays are JAX's"
         if size > LARGE and not options.direct:
             refusal = refusal or f"its constants would be in memory twice ({size >> 20:,} MiB)"
         try:
-            self._serialized = b"" if refusal else serialized(compiled)
+            self._serialized = b"" if refusal else serialized(calls.compiled)
         except DirectCallRefused as error:
             refusal = str(error)
         self._refusal = refusal
 
-    def _keep(self, ways: Ways, note: str) -> None:
-        self.ways, self.note = ways, note
+    def _keep(self, way: Way, note: str) -> None:
+        self.way, self.note = way, note
         if self._begun:
-            self._install(ways)
+            self._use(way)
 
     # ---- until it is tried -------------------------------------------------------------------------------------------
 
@@ -104,8 +96,8 @@ class DirectWay:
         """From now on calls come: the first ones, where nobody has insisted."""
         self._begun = True
         if self.note:
-            return
-        if refusal := self._refusal or verdict.refusal(wait=False):
+            self._use(self.way)
+        elif refusal := self._refusal or verdict.refusal(wait=False):
             self._refuse(refusal)
         else:
             self._wait("after a few calls")
@@ -126,7 +118,7 @@ class DirectWay:
             return call
 
         self._waits = True
-        self._keep(Ways(*map(timed, self._pjrt)), f"direct call: to be tried {note}")
+        self._keep(Way(timed(self._pjrt.run), timed(self._pjrt.trusting)), f"direct call: to be tried {note}")
 
     def _turn(self, args: Sequence[Any], seconds: float) -> None:
         """A call that decides, if no other thread does."""
@@ -164,7 +156,7 @@ class DirectWay:
         arrays, note = self._copied(args), "direct call of the kernels"
         try:
             self._call = DirectCall.loaded(self._serialized, len(arrays))
-            self._direct = self._write(self._call, None)
+            self._direct = self._calls.way(self._call)
             compare(self._direct.trusting, self._pjrt.trusting, arrays)
         except DirectCallRefused as error:
             self._refuse(str(error))
@@ -178,7 +170,7 @@ class DirectWay:
                 return
             note += f": {times}"
         tick: Any = itertools.chain.from_iterable(itertools.repeat(bytes(EVERY - 1) + b"\1")).__next__
-        self._keep(self._write(self._call, Due(tick, self._compared)), note)
+        self._keep(self._calls.way(self._call, Due(tick, self._compared)), note)
 
     def _refuse(self, reason: str) -> None:
         self.refused, self._serialized = True, b""
@@ -186,7 +178,7 @@ class DirectWay:
 
     def _copied(self, args: Sequence[Any]) -> list[np.ndarray]:
         """Arrays of a call's own: another thread may write to the caller's meanwhile."""
-        return [np.array(x, place.dtype) for x, place in zip(args, self._arguments, strict=True)]
+        return [np.array(x, place.dtype) for x, place in zip(args, self._calls.arguments, strict=True)]
 
     # ---- afterwards --------------------------------------------------------------------------------------------------
 

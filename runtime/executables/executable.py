@@ -1,76 +1,41 @@
-"""`Executable`: a recipe's module, compiled, and how it is called.
+"""`Executable`: a recipe's module, compiled, and what runs its calls.
 
-In: a prepared program, what its plan may use, and what the arguments must be. Out: `call`, from a call's arguments to
+In: a prepared program, what its plan may use, and what the arguments must be. Out: a `Way`, from a call's arguments to
 the results, as JAX or as NumPy arrays. The first call compiles, and other threads wait for it; a plan that XLA refuses
-then is dropped, once, for a compile of the module as it is.
+then is dropped, once, for a compile of the module as it is (`compiling.py` has the steps).
+
+    compiles ── PJRT ── directly, with NumPy arrays, and back to PJRT (`direct_way.py`)
 """
 
 from __future__ import annotations
 
-import math
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
 
 from ...codegen import forks
-from ...codegen.dtypes import is_packed
-from ...codegen.errors import CompileError, DeviceError, PassError
-from ...codegen.interrupts import deferred
+from ...codegen.errors import CompileError, PassError
 from ...codegen.ir.bindings import ir
-from ...codegen.ir.jax_compat import (
-    enable_x64,
-    execution,
-    initialize_lapack,
-    no_transformation,
-    trace_state,
-    x64_caller,
-    x64_flag,
-)
-from ...codegen.passes.pack_results import PackedResult
+from ...codegen.ir.jax_compat import enable_x64, execution
 from ...codegen.signature import CheckSpec, Signature
-from .. import host
-from ..calls.from_numpy import Due, Place, Ways, alone, numpy_call
+from ..calls.from_numpy import NumpyCalls, Way
 from ..direct.object_code import loading
 from ..options import CpuOptions, Numpy
-from ..transforms.callee import StaticModule
-from .devices import default_device, is_synchronous, platform_of
+from .compiling import Check, Made, by_jax, calling_host, inline, jitted, lies_in_memory, numpy_calls, outside
+from .devices import is_synchronous
 from .direct_way import DirectWay
+from .forked import once_within
 from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
 
 if TYPE_CHECKING:
-    from ..direct.call import DirectCall
     from .cpu_plan import CpuPlan
-
-Check = Callable[[Sequence[Any]], None]
-Made = TypeVar("Made")
-
-
-def callee_of(plan: CpuPlan) -> StaticModule:
-    """What a plan makes of a program, as JAX calls it; its results may be packed."""
-    return StaticModule(plan.prepared.program, plan.prepared, plan.outputs)
-
-
-def unpacked(places: Sequence[PackedResult] | None, outputs: Sequence[Any]) -> Sequence[Any]:
-    """The results that a program has, from those of `callee_of` its plan, which has these places."""
-    if places is None:
-        return outputs
-    results = []
-    for place in places:
-        output = outputs[place.output]
-        if place.start is not None:
-            output = output[place.start : place.start + math.prod(place.shape)].reshape(place.shape)
-        results.append(output)
-    return results
-
 
 # What XLA and MLIR raise for a module that they do not take.
 REFUSED = (jax.errors.JaxRuntimeError, ir.MLIRError)
@@ -111,10 +76,7 @@ class Executable:
         checks: those that the caller reads from the last result, which may be None: they have passed.
         plan: how it is compiled and run on CPU; not there until `prepare`.
         notes: a line on each decision of the plan.
-        call: serves a call with arguments of the right shapes.
-        call_unchecked: the same for a caller that knows its arguments to be arrays of the right types, where they are
-            to be.
-        ready: whether it has been compiled.
+        way: what runs its calls; `use` puts another in its place.
         used: number of the last call that ran it; the least recently used one is dropped first.
         compiles: number of compilations.
         calls, live: number of calls by adapters, and the sum of their parts that were not padding.
@@ -131,7 +93,6 @@ class Executable:
         self.sizes = sizes
         self.account = account
         self.checks: tuple[CheckSpec, ...] = ()
-        self.ready = False
         self.used = self.compiles = self.calls = 0
         self.live = 0.0
         self.counting = forks.lock()
@@ -141,10 +102,16 @@ class Executable:
         self._lock = forks.lock()
         self._prepared = False
         self._check: Check
-        self._compiled: Ways | None = None
+        self._compiled: Way | None = None
         self._direct: DirectWay | None = None
         self._needs_threads = True
-        self._install(Ways(self.compile_and_call, self.compile_and_call))
+        self.way = Way(self.compile_and_call, self.compile_and_call, ready=False)
+
+    def use(self, way: Way) -> None:
+        """Calls are run by this from now on."""
+        known, self.way = self.way.ready, way
+        if known:  # else nobody knows of another
+            self.account.changed()
 
     @property
     def needs_threads(self) -> str:
@@ -174,7 +141,7 @@ class Executable:
             self.signature, self.name, self.checks = prepared.program.signature, prepared.program.name, prepared.checks
             self._check = check(self.signature)
             alone = frozenset() if self._numpy is None else self._numpy.results
-            numpy = self._numpy is not None and self._in_memory(self._device)
+            numpy = self._numpy is not None and lies_in_memory(self.signature, self._device)
             try:
                 self.plan = cpu_plan.plan(prepared, self._options, self._device, numpy=numpy, alone=alone)
                 self.notes = self.plan.notes
@@ -185,9 +152,9 @@ class Executable:
 
     def after_fork(self) -> bool:
         """Whether it runs in this process, which was forked; the first call says so within a time limit."""
-        if not self.ready or not is_synchronous(self._device):
+        if not self.way.ready or not is_synchronous(self._device):
             return False
-        self._install(Ways(once_within(self.call), once_within(self.call_unchecked)))
+        self.use(Way(once_within(self.way.run), once_within(self.way.trusting)))
         return True
 
     def stats(self, policy: str) -> ExecutableStats:
@@ -207,9 +174,9 @@ class Executable:
             CompileError: XLA refuses the program, with a plan and without.
         """
         if any(isinstance(x, jax.core.Tracer) for x in args):
-            return self._inline(args)
+            return inline(self.prepared, self._check, args)
         run = self._compile(args).run
-        return self._outside(lambda: run(*args))
+        return outside(lambda: run(*args))
 
     def compile(self) -> bool:
         """Compiles without a call, so that no later call of arrays of the program's types does.
@@ -220,24 +187,24 @@ class Executable:
         Raises:
             CompileError: XLA refuses the program.
         """
-        new = not self.ready
+        new = not self.way.ready
         if new:
             insists = self._numpy is not None and self._options.direct and not self._calls_host
             self._compile([np.zeros(spec.shape, spec.dtype) if insists else spec for spec in self._specs])
         return new
 
-    def _compile(self, args: Sequence[Any]) -> Ways:
+    def _compile(self, args: Sequence[Any]) -> Way:
         """What calls take, compiled for these arguments if that is new; other threads wait."""
         with self._lock:
             if self._compiled is None:
                 start = time.perf_counter()
                 self._compiled = self._by_plan(lambda: self._made(args))
                 self.account.compile_seconds += time.perf_counter() - start
-                if not self.ready:
-                    self._install(self._compiled)
-                    if self._direct is not None:
+                if not self.way.ready:
+                    if self._direct is None:
+                        self.use(self._compiled)
+                    else:
                         self._direct.begin()
-                    self.ready = True
             return self._compiled
 
     def _by_plan(self, make: Callable[[], Made]) -> Made:
@@ -248,12 +215,12 @@ class Executable:
         """
         try:
             try:
-                return self._outside(make)
+                return outside(make)
             except REFUSED:
                 if not self.plan.planned:
                     raise
                 self._drop_plan((*self.notes, "XLA refused the plan: compiled as it is"))
-                return self._outside(make)
+                return outside(make)
         except REFUSED as error:
             raise CompileError(f"compiling {self.name} failed: {error}") from None
 
@@ -264,24 +231,6 @@ class Executable:
         self._direct = None
         self.plan, self.notes = cpu_plan.plain(self.prepared, self._device, notes), notes
 
-    def _inline(self, args: Sequence[Any]) -> Any:
-        """A call of tracers, as a part of what is traced."""
-        self._check(args)
-        callee = StaticModule(self.prepared.program, self.prepared)
-        outputs = _primitive().call(callee, self._converted(args))
-        return outputs[0] if len(outputs) == 1 and not self.checks else tuple(outputs)
-
-    def _converted(self, arrays: Sequence[Any]) -> list[Any]:
-        arguments = self.signature.arguments
-        return [jax.lax.convert_element_type(x, a.dtype) for x, a in zip(arrays, arguments, strict=True)]
-
-    @staticmethod
-    def _outside(run: Callable[[], Made]) -> Made:
-        if trace_state() == no_transformation():
-            return run()
-        with jax.ensure_compile_time_eval():
-            return run()
-
     @property
     def _specs(self) -> list[jax.ShapeDtypeStruct]:
         return [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in self.signature.arguments]
@@ -290,46 +239,13 @@ class Executable:
     def _calls_host(self) -> bool:
         return bool(self.prepared.program.host_calls)
 
-    # ---- compiling --------------------------------------------------------------------------------------------------
-
-    def _made(self, args: Sequence[Any]) -> Ways:
-        jitted, numpy, debugged = self._jit(), self._numpy, cast(Any, jax.config)
-        looked_at = debugged.jax_debug_nans or debugged.jax_debug_infs
-        if numpy is not None and not self._calls_host and not looked_at and self._in_memory(self._device):
-            with loading() if self._options.direct and self.plan.direct else nullcontext():
-                compiled = jitted.lower(*self._specs).compile()
-            if execution(compiled, proven=False) is not None:
-                return self._in_numpy(compiled, numpy, args)
-        else:
-            compiled = jitted.lower(*args).compile()
-        run = self._calling_host(jitted, compiled) if self._calls_host else jitted
-        if numpy is not None:
-            run = self._by_jax(run, numpy, self.plan.places)
-        return Ways(run, run)
-
     def _jit(self) -> Any:
-        plan = self.plan
-        forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
-        if self.prepared.calls_lapack and platform_of(self._device) == "cpu":
-            initialize_lapack()
-        callee, call = callee_of(plan), _primitive().call
-        # One output comes back alone, unless its caller takes the flags of checks off the end.
-        alone = len(callee.result_types(())) == 1 and not self.checks
-
-        def traced(*arrays: Any) -> Any:
-            self._check(arrays)
+        def traced() -> None:
             self.account.compiles.increment()
             self.compiles += 1
-            outputs = call(callee, self._converted(arrays))
-            return outputs[0] if alone else tuple(outputs)
 
-        traced.__name__ = traced.__qualname__ = self.name
-        # Where `jax.debug_nans` finds one, JAX does not run it again: who called it has the ops, which are gone here.
-        traced._apply_primitive = True  # type: ignore[attr-defined]
-        sharding = None if self._device is None else jax.sharding.SingleDeviceSharding(self._device)
-        placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
-        options = None if plan.options is None else dict(plan.options)
-        return jax.jit(traced, compiler_options=options, **placed)
+        forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
+        return jitted(self.plan, self._check, self._device, traced)
 
     def ahead(self) -> Any:
         """A `jax.stages.Compiled` of it, for callers who run it in their own way.
@@ -340,172 +256,28 @@ class Executable:
         with enable_x64(True):
             return self._by_plan(lambda: self._jit().lower(*self._specs).compile())
 
-    @staticmethod
-    def _calling_host(jitted: Any, compiled: Any) -> Callable[..., Any]:
-        """For a program that calls Python functions, which may come back to it.
+    def _made(self, args: Sequence[Any]) -> Way:
+        run, numpy, debugged = self._jit(), self._numpy, cast(Any, jax.config)
+        looked_at = debugged.jax_debug_nans or debugged.jax_debug_infs or self._calls_host
+        if numpy is not None and not looked_at and lies_in_memory(self.signature, self._device):
+            with loading() if self._options.direct and self.plan.direct else nullcontext():
+                compiled = run.lower(*self._specs).compile()
+            if execution(compiled, proven=False) is not None:
+                found = numpy_calls(compiled, self.signature, numpy, self.plan.places, self._device, self._check)
+                return self._in_numpy(found, args)
+        else:
+            compiled = run.lower(*args).compile()
+        run = calling_host(run, compiled) if self._calls_host else run
+        if numpy is not None:
+            run = by_jax(run, self.signature, numpy, self.plan.places)
+        return Way(run, run)
 
-        Its calls return when they are over, or raise what a function has raised.
-        """
-        inside = threading.local()
-
-        def finished(*args: Any) -> Any:
-            if getattr(inside, "now", False):  # JAX refuses a `jax.jit` whose first call comes back to it
-                return compiled(*args)
-            inside.now = True
-            try:
-                return jax.block_until_ready(jitted(*args))
-            finally:
-                inside.now = False
-
-        return host.raising(finished)
-
-    # ---- NumPy arrays -----------------------------------------------------------------------------------------------
-
-    def _in_numpy(self, compiled: Any, numpy: Numpy, args: Sequence[Any]) -> Ways:
-        given, results, ways = self._numpy_ways(compiled, numpy, self.plan.places)
+    def _in_numpy(self, found: NumpyCalls, args: Sequence[Any]) -> Way:
         if not self.plan.direct:
-            return ways()
+            return found.way()
         size = len(self.plan.prepared.bytecode("cpu"))
-        self._direct = way = DirectWay(self.name, compiled, given, results, ways, self._options, size, self._install)
+        self._direct = direct = DirectWay(self.name, found, self._options, size, self.use)
         if self._options.direct:  # insisted on
-            way.insist(args)
-            self._needs_threads = way.refused
-        return way.ways
-
-    def _in_memory(self, device: Any) -> bool:
-        """Whether NumPy and XLA have the elements of arguments and results in the same form in the same memory."""
-        dtypes = [value.dtype for values in (self.signature.arguments, self.signature.results) for value in values]
-        return platform_of(device) == "cpu" and not any(map(is_packed, dtypes))
-
-    def _numpy_ways(
-        self, compiled: Any, numpy: Numpy, packed: Sequence[PackedResult] | None
-    ) -> tuple[list[Place], list[Place], Callable[..., Ways]]:
-        """What makes the functions that take calls.
-
-        Args:
-            compiled: what they run.
-            numpy: which arrays are NumPy's.
-            packed: where the results are in what it returns; None where each is an array of its own.
-
-        Returns:
-            The places of arguments and results, and what makes functions of a `DirectCall` and a `Due`, or without.
-        """
-        arguments = self.signature.arguments
-        outputs = jax.tree.leaves(compiled.out_info)
-        found = alone(outputs)
-        if packed is not None:
-            found = [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]
-        results = [replace(place, numpy=i not in numpy.results) for i, place in enumerate(found)]
-        # A live size is an array on the device already.
-        given = [
-            replace(place, numpy=not a.size and i not in numpy.arguments)
-            for i, (place, a) in enumerate(zip(alone(jax.tree.leaves(compiled.args_info)), arguments, strict=True))
-        ]
-        single, flags = len(results) == 1 and not self.checks, bool(self.checks)
-        device = self._device if self._device is not None else default_device()
-
-        def ways(direct: DirectCall | None = None, due: Due | None = None) -> Ways:
-            """What takes calls, directly or by PJRT."""
-
-            def convert(*args: Any) -> Any:
-                """Arguments of other types: JAX arrays, Python's numbers."""
-                self._check(args)
-                arrays: list[Any] = []
-                for x, place in zip(args, given, strict=True):
-                    if place.numpy:
-                        arrays.append(np.asarray(x, place.dtype))
-                    elif isinstance(x, jax.Array) and x.devices() == {device}:
-                        arrays.append(x)
-                    else:
-                        arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
-                return unchecked(*arrays)
-
-            written = partial(numpy_call, compiled, given, results, device)
-            written = partial(written, single=single, flags=flags, direct_call=direct, due=due)
-            unchecked = written(otherwise=None)
-            return Ways(convert if numpy.arguments else written(otherwise=convert), unchecked)
-
-        return given, results, ways
-
-    def _install(self, ways: Ways) -> None:
-        self.call, self.call_unchecked = ways
-        if self.ready:  # nobody knows it before
-            self.account.changed()
-
-    def _by_jax(self, jitted: Any, numpy: Numpy, packed: Sequence[PackedResult] | None) -> Callable[..., Any]:
-        """The same by JAX's own conversions: on other devices, for elements smaller than a byte, where JAX is to look
-        at every result or calls Python.
-        """
-        flag, in_x64, wide = x64_flag(), x64_caller(), x64_flag().value
-
-        def by_jax(*args: Any) -> Any:
-            returned = in_x64(jitted, args) if wide and not flag.value else jitted(*args)
-            found = unpacked(packed, jax.tree.leaves(returned))
-            results = [x if number in numpy.results else np.array(x) for number, x in enumerate(found)]
-            return results[0] if len(results) == 1 and not self.checks else tuple(results)
-
-        return by_jax
-
-
-def _primitive() -> Any:
-    """What puts a program into JAX's; it imports parts of JAX that executables which are there already need not."""
-    with deferred():
-        from ..transforms import primitive
-    return primitive
-
-
-# ---- in forked processes ---------------------------------------------------------------------------------------------
-
-SECONDS = 20.0  # for a first call there, which has no compile to wait for
-
-
-def within(seconds: float, work: Callable[[], Made]) -> Made:
-    """What `work` returns or raises, made in another thread.
-
-    XLA splits some programs (sorts, large factorizations) among threads, which are not in a process that was forked; no
-    one knows which before they run.
-
-    Raises:
-        DeviceError: it does not come back.
-    """
-    from concurrent.futures import Future, wait
-
-    done: Future[Made] = Future()
-    wide = x64_flag().value
-
-    def attempt() -> None:
-        try:
-            with enable_x64(wide):
-                done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    threading.Thread(target=attempt, daemon=True).start()
-    if wait([done], seconds).not_done:
-        raise DeviceError(
-            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
-            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
-            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
-        )
-    return done.result()
-
-
-def once_within(call: Callable[..., Any]) -> Callable[..., Any]:
-    """A call of which the first one has a time limit; where that was over, those after it fail at once."""
-    outcome: bool | DeviceError = False  # whether one has come through
-
-    def guarded(*args: Any) -> Any:
-        nonlocal outcome
-        if outcome is True:
-            return call(*args)
-        if outcome:
-            raise DeviceError(*outcome.args)
-        try:
-            found = within(SECONDS, lambda: call(*args))
-        except DeviceError as error:
-            outcome = error
-            raise
-        outcome = True
-        return found
-
-    return guarded
+            direct.insist(args)
+            self._needs_threads = direct.refused
+        return direct.way

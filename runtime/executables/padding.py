@@ -27,7 +27,8 @@ from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
 from ..calls.memory import ALIGNMENT, aligned
 from ..host import is_from_python
-from .executable import Check, Executable
+from .compiling import Check
+from .executable import Executable
 from .prepared import pending_size
 
 Shape = tuple[int, ...]
@@ -89,7 +90,12 @@ class Adapter:
     def _shape(self, index: int, sizes: Mapping[str, int]) -> Shape:
         return tuple(dimension.evaluate(dim, sizes) for dim in self._results[index].live)
 
-    def call(self, *args: Any) -> Any:
+    @property
+    def way(self) -> Adapter:
+        """What runs the calls: always this."""
+        return self
+
+    def run(self, *args: Any) -> Any:
         """Pads, runs, cuts; returns what the exact executable would."""
         executable = self.executable
         with executable.counting:
@@ -102,7 +108,7 @@ class Adapter:
                 find_sizes(self._signature, [np.shape(x) for x in args], values_of(self._signature, self._sizes))
             arrays[index] = pad(x, shape)
         try:
-            outputs = executable.call(*arrays, *self._live)
+            outputs = executable.way.run(*arrays, *self._live)
         except ValueError as error:
             if trace_state() == no_transformation() or is_from_python(error) or is_checkified():
                 raise
@@ -115,7 +121,7 @@ class Adapter:
                     f"the size {self._pending} depends on data and has no bound known before the run; such "
                     "a function cannot be called inside jax.jit or another transformation"
                 )
-            return self._stage(int(outputs)).call(*args)
+            return self._stage(int(outputs)).run(*args)
         return self._cut(outputs)
 
     def _stage(self, count: int) -> Adapter:

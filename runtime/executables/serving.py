@@ -88,7 +88,7 @@ class Serving:
     def exact(self, args: Sequence[Any]) -> Executable | None:
         """The executable for exactly such arguments, which a call has had; None before the first one."""
         entry = None if self._signature.has_data_sizes else self.known(args)
-        return entry if isinstance(entry, Executable) and entry.ready else None
+        return entry if isinstance(entry, Executable) and entry.way.ready else None
 
     def prepared(self, sizes: Mapping[str, int]) -> PreparedProgram:
         """The program for these sizes, as what the primitive puts into other modules; see `prepare`."""
@@ -128,12 +128,12 @@ class Serving:
         plan, entry = self._entry(key, sizes, number, traced or any(map(is_sharded, args)), depth + 1)
         if isinstance(entry, Adapter):
             adapter = entry if traced else self._remember(key, entry)
-            return adapter.checks, self._run_first(adapter.executable, adapter.call, args)
+            return adapter.checks, self._run_first(adapter.executable, adapter.run, args)
         self.policies.warn_of_recompilation(self._program.name, self._signature, plan, depth)
 
         def run(*args: Any) -> Any:
             self._prepare(entry, sizes)
-            return entry.call(*args)
+            return entry.way.run(*args)
 
         outputs = self._run_first(entry, run, args)
         return entry.checks, outputs
@@ -265,7 +265,7 @@ class Serving:
     def _forget(self, executable: Executable) -> None:
         """Leaves nothing behind of an executable that was not compiled."""
         with self.lock:
-            if not executable.ready and self._executables.get(executable.sizes.key) is executable:
+            if not executable.way.ready and self._executables.get(executable.sizes.key) is executable:
                 self._drop(executable)
 
     def clear(self) -> None:

@@ -22,10 +22,12 @@ from ...codegen import forks
 from ...codegen.ir import jax_compat
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
-from ..calls.from_numpy import Ways
+from ..calls.arguments import converted
+from ..calls.from_numpy import Way
+from .compiling import Check, by_jax, is_single, lies_in_memory, numpy_calls, outside, unpacked
 from .devices import default_device, is_synchronous, platform_of
 from .direct_way import DirectWay
-from .executable import Check, Executable, unpacked
+from .executable import Executable
 from .policy import Plan, PlanKey
 from .prepared import PreparedProgram
 
@@ -196,69 +198,63 @@ class StoredExecutable(Executable):
         kept, loaded = found
         self.name, self.signature, self.checks = kept.name, kept.signature, kept.signature.checks
         self._check, self.notes = check(kept.signature), kept.notes
-        if numpy is not None and jax_compat.execution(loaded, proven=False) is not None and self._in_memory(device):
-            given, results, write = self._numpy_ways(loaded, numpy, kept.places)
-            ways = write()
-
-            def settle() -> None:
-                refusal = "" if kept.direct and self._options.direct is not False else "not for this executable"
-                size = len(kept.data[0])
-                self._direct = DirectWay(
-                    self.name, loaded, given, results, write, self._options, size, self._install, refusal
-                )
-                self._direct.begin()
-
-        else:
+        calls = None
+        if numpy is None or jax_compat.execution(loaded, proven=False) is None or not lies_in_memory(self.signature, device):
             call = self._in_jax(kept, loaded)
-            call = call if numpy is None else self._by_jax(call, numpy, None)
-            ways = Ways(call, call)
+            call = call if numpy is None else by_jax(call, self.signature, numpy, None)
+            way = Way(call, call)
+        else:
+            calls = numpy_calls(loaded, self.signature, numpy, kept.places, device, self._check)
+            way = calls.way()
 
-            def settle() -> None:
-                self._install(ways)
+        def settle() -> None:
+            if calls is None:
+                self.use(way)
+                return
+            refusal = "" if kept.direct and self._options.direct is not False else "not for this executable"
+            self._direct = DirectWay(self.name, calls, self._options, len(kept.data[0]), self.use, refusal)
+            self._direct.begin()
 
-        taken = Ways(*(self._at_first(run, lambda: self.call is taken.run, settle) for run in ways))
-        self._install(taken)
-        self._loaded = self.ready = True
+        def at_first(run: Callable[..., Any]) -> Callable[..., Any]:
+            """The first call tells whether XLA runs it, too; where it does not, it is left for a compile."""
+
+            def call(*args: Any) -> Any:
+                try:
+                    outputs = run(*args)
+                except jax.errors.JaxRuntimeError as error:
+                    with self._lock:
+                        if self._loaded:
+                            stored.refusal = f"XLA does not run it: {_first_line(error)}"
+                            stored.state = f"compiled: {stored.refusal}"
+                            self._loaded = False
+                            self.use(Way(self.compile_and_call, self.compile_and_call, ready=False))
+                    return self.way.run(*args)
+                with self._lock:
+                    if self.way is first:
+                        settle()
+                return outputs
+
+            return call
+
+        first = Way(at_first(way.run), at_first(way.trusting))
+        self.use(first)
+        self._loaded = True
         stored.state = f"loaded in {1e3 * (time.perf_counter() - start):.1f} ms"
         self.account.loaded.increment()
 
-    def _at_first(
-        self, run: Callable[..., Any], is_first: Callable[[], bool], settle: Callable[[], None]
-    ) -> Callable[..., Any]:
-        """The first call tells whether XLA runs it, too; where it does not, what was loaded is left for a compile."""
-
-        def call(*args: Any) -> Any:
-            try:
-                outputs = run(*args)
-            except jax.errors.JaxRuntimeError as error:
-                with self._lock:
-                    if self._loaded:
-                        self._stored.refusal = f"XLA does not run it: {_first_line(error)}"
-                        self._stored.state = f"compiled: {self._stored.refusal}"
-                        self._loaded = self.ready = False
-                        self._install(Ways(self.compile_and_call, self.compile_and_call))
-                self.account.changed()
-                return self.call(*args)
-            with self._lock:
-                if is_first():
-                    settle()
-            return outputs
-
-        return call
-
     def _in_jax(self, kept: Kept, loaded: Any) -> Callable[..., Any]:
         """From arrays to JAX arrays."""
-        dtypes = [argument.dtype for argument in self.signature.arguments]
-        alone = len(self.signature.results) == 1 and not self.checks
+        arguments = self.signature.arguments
+        dtypes = [argument.dtype for argument in arguments]
 
         def in_jax(*args: Any) -> Any:
-            given = args if [getattr(x, "dtype", None) for x in args] == dtypes else self._converted(args)
+            given = args if [getattr(x, "dtype", None) for x in args] == dtypes else converted(arguments, args)
             try:
-                found = self._outside(lambda: loaded(*given))
+                found = outside(lambda: loaded(*given))
             except (TypeError, ValueError):  # tracers, arrays on other devices or of other shapes
                 return self.compile_and_call(*args)
             outputs = unpacked(kept.places, jax.tree.leaves(found))
-            return outputs[0] if alone else tuple(outputs)
+            return outputs[0] if is_single(self.signature) else tuple(outputs)
 
         return in_jax
 

@@ -28,9 +28,9 @@ from ...codegen.recipe import Recipe
 from ...codegen.signature import Root, Signature
 from ..calls.arguments import check_count, find_sizes, key_data, origin, shapes_of, values_of
 from ..executables import cpu_plan
+from ..executables.compiling import callee_of, unpacked
 from ..executables.cpu_plan import CpuPlan
 from ..executables.devices import choose_device, find_device
-from ..executables.executable import callee_of, unpacked
 from ..executables.policy import Policies, PolicyArgument, above_bound, dependent_roots
 from ..executables.prepared import PreparedProgram, pending_size
 from ..options import CompileOptions

@@ -36,7 +36,7 @@ from ...dialects.tensor.random import split_and_drawing
 from ...dialects.transforms import taking_floats
 from ..calls.path import TRACERS, not_an_array, write
 from ..executables.devices import choose_device, default_device, find_device
-from ..executables.executable import SECONDS, within
+from ..executables.forked import SECONDS, within
 from ..function import Function
 from ..host import ResultShapeError
 from ..options import Numpy
@@ -111,11 +111,6 @@ class Binding:
         self._name = re.sub(r"\W+", "_", fgraph.name or "") or "main"
         if outputs:
             self.function = self._compiled(inputs, outputs)
-        if not self.on_cpu:
-            for i in self.updates.values():
-                container = getattr(fgraph.inputs[i], "container", None)
-                if container is not None:
-                    container.__class__ = linker.device_container
         self._routes: dict[Any, Any] = {}
         if outputs:
             self.function.changed = weakref.WeakMethod(self.forget_routes)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -111,8 +112,23 @@ class CompiledParts(Extended):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        binding = self.vm.binding
         self.__signature__ = signature_of(self.maker.inputs)
-        self.__call__ = self.vm.binding.call(self)
+        self.__call__ = binding.call(self)
+        self._take_over([self.maker.inputs[i].variable for i in binding.updates.values()])
+
+    def _take_over(self, variables: Iterable[Any]) -> None:
+        """From now on what these hold may be on a device, where functions are not on the CPU."""
+        binding = self.vm.binding
+        for variable in () if binding.on_cpu else variables:
+            if isinstance(variable, binding.library.shared):
+                binding.linker.device_container.take_over(variable)
+
+    def copy(self, share_memory: bool = False, swap: Mapping[Any, Any] | None = None, **options: Any) -> Any:
+        """The library's copy; `swap` has other shared variables in the place of some."""
+        copied = super().copy(share_memory, swap, **options)
+        copied._take_over((swap or {}).values())
+        return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return copyreg.dispatch_table[self.vm.binding.library.function](self)

@@ -141,6 +141,13 @@ class DeviceShared(Shared):
 class DeviceContents(Extended):
     """In front of a library's container: a JAX array becomes a NumPy array when it is read."""
 
+    @classmethod
+    def take_over(cls, variable: Any) -> None:
+        """Puts such a container into a shared variable, in the place of its own, with what that holds."""
+        container = cls.__new__(cls)
+        vars(container).update(vars(variable.container))
+        variable.container = container
+
     def _read(self) -> Any:
         value = self.storage[0]
         return np.array(value) if isinstance(value, jax.Array) else value

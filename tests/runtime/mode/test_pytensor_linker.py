@@ -235,6 +235,24 @@ def test_updates_are_those_of_pytensor(build, start):
         assert got.dtype == expected.dtype
 
 
+def test_updates_elsewhere_are_read_as_numpy_arrays(monkeypatch):
+    """As on a device whose memory is not this process's."""
+    monkeypatch.setattr(values, "in_host_memory", lambda device: False)
+    s, t = pytensor.shared(np.arange(3.0)), pytensor.shared(np.ones(3))
+    function = pytensor.function([], s.sum(), updates={s: s * 2}, mode=MODE)
+    other = pytensor.function([], s + 1, mode=MODE)
+    swapped = function.copy(swap={s: t})
+    for turn in range(3):
+        assert function() == 3 * 2**turn
+        assert swapped() == 3 * 2**turn
+        np.testing.assert_array_equal(other(), np.arange(3.0) * 2 ** (turn + 1) + 1)
+        for variable, start in ((s, np.arange(3.0)), (t, np.ones(3)), (pickle.loads(pickle.dumps(s)), np.arange(3.0))):
+            assert type(variable.get_value()) is np.ndarray
+            np.testing.assert_array_equal(variable.get_value(), start * 2 ** (turn + 1))
+    s.set_value(s.get_value())
+    assert pytensor.function([], s.sum())() == 24
+
+
 @pytest.fixture
 def sent(monkeypatch):
     """The values that go to the device, as they go there."""
@@ -557,7 +575,7 @@ def test_routes_are_taken_and_forgotten(add, monkeypatch):
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
-    from hlograph.runtime.executables.executable import within
+    from hlograph.runtime.executables.forked import within
 
     assert within(5.0, lambda: [1]) == [1]
     with pytest.raises(ZeroDivisionError):
