@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 PUBLIC = (
-    *("signature", "text", "parse", "save", "describe", "op_counts", "compile", "interpret", "to_jax_export"),
-    *("optimize", "specialize", "pad", "plain", "with_pullback", "without_pullback"),
+    *("signature", "text", "parse", "save", "describe", "compile", "interpret", "to_jax_export"),
+    *("optimize", "specialize", "pad", "plain", "with_derivatives"),
 )
 
 
@@ -163,7 +163,7 @@ class Program:
     # Run; and the program with its derivative.
     compile: Verb[Any] = Verb()
     interpret: Verb[tuple[np.ndarray[Any, Any], ...]] = Verb()
-    with_pullback: Verb[Program] = Verb()
+    with_derivatives: Verb[Program] = Verb()
 
     def __dir__(self) -> tuple[str, ...]:
         """What users need; the rest is for hlograph's own rooms."""
@@ -224,8 +224,8 @@ class Program:
                 "graph, or register a lowering rule for them (@hlograph.builder.lowers)"
             )
 
-    def without_pullback(self) -> Program:
-        """The program alone, for what a pullback cannot follow (`pad`), and for files without derivatives."""
+    def alone(self) -> Program:
+        """The program without its pullback."""
         return self if self.pullback is None else self._with(self._module, pullback=None)
 
     # ---- passes -------------------------------------------------------------------------------------------------
@@ -338,7 +338,7 @@ class Program:
 
         Raises:
             PassError: an unknown root, a root without a bound, or a program with a pullback, which cannot follow: see
-                `without_pullback`.
+                `with_derivatives`.
             PaddingError: an op that has no right padding rule; it is named.
         """
         from .passes.pad import pad

@@ -22,6 +22,8 @@ NAMES = {
     "Program.constants": "the command `hlograph inspect FILE`",
     "Program.run_passes": "optimize",
     "Program.target_costs": "the command `hlograph emit --target`",
+    "Program.with_pullback": "with_derivatives(1)",
+    "Program.without_pullback": "with_derivatives(0)",
     "Program.to_portable": 'save("file.mlirbc")',
 }
 
@@ -40,6 +42,8 @@ OPTIONS = {
     "trial": "nothing is timed in calls any more",
     "vector_width": _CHOSEN,
 }
+# Of the command line, of commands that do not have them under this name.
+FLAGS = {"--bound": "--bounds", "--pass": "--optimize", "--size": "--sizes"}
 
 
 def missing(owner: str, name: str) -> AttributeError:

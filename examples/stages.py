@@ -125,7 +125,7 @@ def sections() -> Iterator[tuple[str, str]]:
         graphs = compiled.program, *derivatives(compiled)
         modules = [in_jax(each, mode) for mode in ("value", "forward", "reverse")]
         for library, programs in (("PyTensor", graphs), ("JAX", modules)):
-            counts = [str(program.op_counts().get("stablehlo.divide", 0)) for program in programs]
+            counts = [str(program.text.count("stablehlo.divide")) for program in programs]
             table.append((title, library, *counts))
     yield "divides", columns(table)
 

@@ -48,7 +48,7 @@ verbs.WHERE.update(
         "plain": f"{__name__}.codegen.artifact.targets",
         "describe": f"{__name__}.codegen.artifact.targets",
         "compile": f"{__name__}.runtime.compile",
-        "with_pullback": f"{__name__}.runtime.compile",
+        "with_derivatives": f"{__name__}.runtime.compile",
         "interpret": f"{__name__}.runtime.interpret",
         "to_jax_export": f"{__name__}.runtime.lowered.jax_export",
     }

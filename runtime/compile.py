@@ -120,14 +120,20 @@ def compile(
     return AheadFunction(program, topology, CompileOptions.of(cpu="plain", **given))
 
 
-def with_pullback(program: Program) -> Program:
-    """The program with its pullback by all real arguments from all real results, from what it was made from.
+def with_derivatives(program: Program, derivatives: int) -> Program:
+    """The program with so many derivatives beside it, which files, text and pickles hold.
+
+    Args:
+        derivatives: 1 for its pullback by all real arguments from all real results, from what it was made from; 0 for
+            the program alone, as for what a pullback cannot follow (`pad`).
 
     Raises:
         DerivativeError: there is neither source nor pullback, or no derivative.
     """
-    if program.pullback is not None:
-        return program
+    if derivatives not in (0, 1):
+        raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
+    if not derivatives or program.pullback is not None:
+        return program if derivatives else program.alone()
     signature = program.signature
     given = [i for i, a in enumerate(signature.arguments) if not a.shared and not a.parameter]
     active = tuple(i for i in given if kind_of(signature.arguments[i].dtype) == "f")

@@ -87,7 +87,7 @@ def test_calls_pass_the_options_of_compiling_on(call: str, monkeypatch: pytest.M
 
 
 def test_the_members_of_a_program() -> None:
-    assert len(PUBLIC) == 15
+    assert len(PUBLIC) == 13
     assert dir(PROGRAM) == sorted(PUBLIC)
     assert all(getattr(PROGRAM, name) is not None for name in PUBLIC)
 

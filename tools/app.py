@@ -28,6 +28,7 @@ from .files import (
     load_program,
     module_output_option,
     output_option,
+    policy_option,
     read_module,
     sizes_option,
     target_option,
@@ -369,7 +370,7 @@ def opt(
         for section in sections:  # one that fails does not keep the others from being printed
             try:
                 program = hlograph.Program.parse(section, filename=display_name(module), trusted=trusted, allow=["*"])
-                program = with_dims(program.without_pullback() if alone else program, dims)
+                program = with_dims(program.with_derivatives(0) if alone else program, dims)
                 programs.append(program.optimize(passes, reports=reports if explained else None))
             except hlograph.errors.HlographError as error:
                 failures.append(error)
@@ -477,17 +478,8 @@ def _text(value: Any) -> str:
 @click.command()
 @click.argument("module", metavar="MODULE")
 @output_option("--output", "-o", suffixes=(".bundle", ".safetensors"), text="The file to write.", required=True)
-@sizes_option(
-    "--sizes",
-    "sizes",
-    "Compile for 'n=100,m=3'; may be given again. Without it for the only sizes there are.",
-)
-@click.option(
-    "--policy",
-    type=click.Choice(["auto", "exact", "padded"]),
-    default="auto",
-    help="How sizes are met: padded executables serve all sizes of a bucket.",
-)
+@sizes_option("--sizes", "Compile for 'n=100,m=3'; may be given again. Without it for the only sizes there are.")
+@policy_option
 @click.option("--outputs", type=click.Choice(["numpy", "jax"]), default="numpy", help="The arrays that calls return.")
 @click.option(
     "--platform",
@@ -503,7 +495,7 @@ def bundle(
     module: str,
     output: str,
     sizes: Sequence[dict[str, int]],
-    policy: str,
+    policy: Any,
     outputs: str,
     platforms: Sequence[str],
     dims: Sequence[Dims],

@@ -69,8 +69,12 @@ def _report(error: Exception, with_traceback: bool) -> int:
 def _message(error: Exception, *, traceback_shown: bool) -> str:
     import click
 
+    from ..codegen.renamed import FLAGS
+
     if isinstance(error, click.UsageError) and error.ctx is not None:
         message = error.format_message().rstrip()
+        if isinstance(error, click.NoSuchOption) and error.option_name in FLAGS:
+            message = f"No such option {error.option_name!r} any more: it is {FLAGS[error.option_name]} now"
         stop = "" if message.endswith((".", "?", ")")) else "."
         return f"{message}{stop} See '{error.ctx.command_path} --help'."
     if isinstance(error, click.ClickException):

@@ -27,6 +27,7 @@ from .files import (
     load_option,
     load_program,
     output_option,
+    policy_option,
     sizes_option,
     trusted_option,
 )
@@ -48,17 +49,20 @@ results; compile: how long XLA took, and pass: the pass. What XLA gets is the st
 @click.command()
 @click.argument("file", metavar="FILE")
 @dims_option
-@click.option("--policy", default="auto", show_default=True, help="How sizes are met: auto, exact, padded, or a bound.")
-@sizes_option("--bound", "bounds", "Look at padding with these bounds of sizes: 'n=128,m=16'.")
+@policy_option
+@sizes_option("--bounds", "Look at padding with these bounds of sizes: 'n=128,m=16'.")
 @output_option(
     *("--html", "page"),
     suffixes=(".html",),
     text="Write a page to this file instead: with the graph drawn, or of stages with what each changes.",
 )
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
-@sizes_option("--size", "sizes", "For --stages: what sizes are: 'n=128,m=16'.")
+@sizes_option("--sizes", "For --stages: what sizes are: 'n=128,m=16'.")
 @click.option(
-    "--pass", "passes", metavar="NAME", multiple=True, help="For --stages: the passes, in place of the default ones."
+    "--optimize",
+    metavar="NAME",
+    multiple=True,
+    help="For --stages: a pass, default, exact or none, in place of the default ones.",
 )
 @load_option
 @click.option("--stage", metavar="NAME", help="Print one stage's text: emitted, a pass, lowered (XLA's input), hlo.")
@@ -70,12 +74,12 @@ results; compile: how long XLA took, and pass: the pass. What XLA gets is the st
 def explain(
     file: str,
     dims: Sequence[Dims],
-    policy: str,
+    policy: Any,
     bounds: Sequence[dict[str, int]],
     page: str | None,
     stages: bool,
     sizes: Sequence[dict[str, int]],
-    passes: Sequence[str],
+    optimize: Sequence[str],
     stage: str | None,
     diff: bool,
     costs: bool,
@@ -99,10 +103,10 @@ def explain(
     title = "stdin" if file == STDIN else file
     if stages or stage is not None:
         if bounds:
-            raise click.UsageError("--bound is not for --stages: --policy 128 pads there, --size says what sizes are")
+            raise click.UsageError("--bounds is not for --stages: --policy 128 pads there, --sizes says what sizes are")
         if stage is None and diff:
             raise click.UsageError("--diff needs --stage NAME")
-        lowered = _lower(program, dict(ChainMap(*sizes)), passes, _choice(policy))
+        lowered = _lower(program, dict(ChainMap(*sizes)), optimize, policy)
         given = [f"{name} = {size}" for name, size in ChainMap(*sizes).items()]
         heading = f"{program.name} {format_dims(given)}" if given else program.name
         if page is not None:
@@ -114,12 +118,12 @@ def explain(
             table = [columns(_measured(lowered, costs), indent="  "), *lowered.stages.remarks()]
             click.echo("\n".join([title, heading, *table, *(["", _NOTE] if costs else [])]))
         return
-    if sizes or passes or diff:
-        raise click.UsageError("--size, --pass and --diff are for --stages")
+    if sizes or optimize or diff:
+        raise click.UsageError("--sizes, --optimize and --diff are for --stages")
     from .explanation import explain as explain_program
 
     with progress("explaining"):
-        explanation = explain_program(program, policy=_choice(policy), bounds=ChainMap(*bounds))
+        explanation = explain_program(program, policy=policy, bounds=ChainMap(*bounds))
     if page is not None:
         with write_atomically(page) as stream:
             stream.write(explanation.html.encode())
@@ -128,20 +132,12 @@ def explain(
     click.echo(explanation.text, nl=False)
 
 
-def _choice(policy: str) -> Any:
-    return int(policy) if policy.isdecimal() else policy
-
-
 # ---- stages ----
 
 
 def _lower(program: Program, sizes: Mapping[str, int], passes: Sequence[str], policy: Any) -> Lowered:
     """The program lowered by JAX for the sizes, with its stages."""
-    optimize: Any = passes or "default"
-    if "none" in passes:
-        if len(passes) > 1:
-            raise click.UsageError("--pass none stands alone")
-        optimize = "none"
+    optimize: Any = "none" if list(passes) == ["none"] else passes or "default"
     with progress("lowering and running passes"):
         lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=sizes)
         _ = lowered.stages

@@ -180,7 +180,17 @@ def dims_option(command: Command) -> Command:
     )(command)
 
 
-def sizes_option(option: str, name: str, text: str) -> Callable[[Command], Command]:
+def policy_option(command: Command) -> Command:
+    """The option `--policy` of the commands that compile, or say how."""
+
+    def choice(_context: click.Context, _parameter: click.Parameter, policy: str) -> Any:
+        return int(policy) if policy.isdecimal() else policy
+
+    text = "How sizes are met: auto, exact, padded (to a bound of a bucket), or a bound."
+    return click.option("--policy", default="auto", show_default=True, callback=choice, help=text)(command)
+
+
+def sizes_option(option: str, text: str) -> Callable[[Command], Command]:
     """An option that takes sizes, `n=100,m=3`, and may be given again."""
 
     def sizes(context: click.Context, parameter: click.Parameter, given: Sequence[Dims]) -> list[dict[str, int]]:
@@ -190,7 +200,7 @@ def sizes_option(option: str, name: str, text: str) -> Callable[[Command], Comma
             raise click.BadParameter("expected sizes such as n=100,m=3, each once", context, parameter)
         return found
 
-    return click.option(option, name, type=DIMS, metavar="NAME=SIZE,...", multiple=True, callback=sizes, help=text)
+    return click.option(option, type=DIMS, metavar="NAME=SIZE,...", multiple=True, callback=sizes, help=text)
 
 
 def entries_of(dims: Sequence[Dims]) -> list[Entry]:

@@ -127,8 +127,6 @@ def save(
         PassError, UnsupportedGraphError, DerivativeError: it cannot be had so; what is in the way is named.
     """
     program.refuse_host_calls("a file has none of them")
-    if derivatives not in (None, 0, 1):
-        raise ValueError(f"derivatives must be 0 or 1, got {derivatives!r}")
     file = Path(path)
     if file.suffix not in (TEXT_SUFFIX, PORTABLE_SUFFIX):
         raise ArtifactError(
@@ -138,7 +136,7 @@ def save(
     beside = file_of(file, parameters) if parameters else None
     if beside is not None and target in ("iree", "pjrt"):
         raise OptionError(f"a file for {target} holds its constants: leave out parameters={parameters!r}")
-    whole = _with_derivatives(program, derivatives)
+    whole = program if derivatives is None else program.with_derivatives(derivatives)
     if beside is None:
         whole = self_contained(whole)
     else:
@@ -188,15 +186,9 @@ def parted(program: Program, name: str, limit: int, derivatives: int | None) -> 
         derivatives: as for `save`.
     """
     program.refuse_host_calls("a file has none of them")
-    whole = _with_derivatives(program, derivatives)
+    whole = program if derivatives is None else program.with_derivatives(derivatives)
     parted, contents = split(whole, name, limit)
     return to_portable(parted if contents.parts else whole, None), contents
-
-
-def _with_derivatives(program: Program, derivatives: int | None) -> Program:
-    if derivatives is None:
-        return program
-    return program.with_pullback() if derivatives else program.without_pullback()
 
 
 def whole_module(program: Program) -> ir.Module:

@@ -183,7 +183,7 @@ def for_target(program: Program, target: Target) -> Program:
     if program.pullback is not None and target.consumer:
         raise UnsupportedGraphError(
             f"{program.name} holds its pullback, and {target.name} takes one program a file: save it with "
-            "derivatives=0 (program.without_pullback()), and its derivatives as a program of their own"
+            "derivatives=0 (program.with_derivatives(0)), and its derivatives as a program of their own"
         )
     if target.consumer == "pjrt":
         if not program.signature.is_static:

@@ -152,7 +152,7 @@ def for_pullback(specs: Sequence[str], sizes: Collection[str]) -> list[str]:
         if find(name).other_function:
             raise PassError(
                 f"{name}: the program has its pullback (it was saved with derivatives=1), which does not fit what "
-                f"{name} makes of the program; leave it out: program.without_pullback(), or hlograph opt "
+                f"{name} makes of the program; leave it out: program.with_derivatives(0), or hlograph opt "
                 "--without-derivatives"
             )
         if name == "specialize":

@@ -4,7 +4,7 @@
 // RUN: %hlograph opt %s --pass 'pad{n=8}' --explain 'pad:line 30' 2>&1 >%t | filecheck %s --check-prefix=MASK
 // RUN: %hlograph opt %s --pass 'pad{n=8}' --explain pad:%4 2>&1 >%t | filecheck %s --check-prefix=UNKNOWN
 // RUN: %hlograph opt %s --pass 'pad{n=8,poison=true}' --explain pad:%arg0 2>&1 >%t | filecheck %s --check-prefix=POISON
-// RUN: %hlograph explain %s --bound n=8 | filecheck %s --check-prefix=EXPLAIN
+// RUN: %hlograph explain %s --bounds n=8 | filecheck %s --check-prefix=EXPLAIN
 
 // Why is this padding 0 without a mask?
 // NONE: pad: %2 = stablehlo.tanh %arg0 : tensor<?xf64> (line 31): its padding along dim 0 (n of 8) is 0.0, because tanh of padding 0.0 is 0.0

@@ -136,8 +136,8 @@ class Derived:
         if program.source is None and what != "batched":
             raise DerivativeError(
                 f"{program.name} has no derivative: it was loaded from an artifact, unpickled or padded, without a "
-                "graph; save the program with derivatives=1 (pickle program.with_pullback()), or save a program of the "
-                "gradient"
+                "graph; save the program with derivatives=1 (pickle program.with_derivatives(1)), or save a program of "
+                "the gradient"
             )
 
         def make() -> Derivation | None:

@@ -313,10 +313,10 @@ def test_parameters_of_a_file_are_in_the_pickle_and_a_changed_file_is_refused(tm
 def test_derivatives_are_pickled_where_the_program_has_them_and_copies_have_what_it_was_made_from():
     program = hlograph.emit_stablehlo(lambda x: (x**3).sum(), jax.ShapeDtypeStruct(("n",), "float32"))
     x = np.float32([1, 2, 3])
-    whole = program.with_pullback()
+    whole = program.with_derivatives(1)
     for each in (_pickled(whole), copy.copy(program), copy.deepcopy(program), copy.copy(whole), copy.deepcopy(whole)):
         np.testing.assert_allclose(jax.grad(each.compile())(x), 3 * x**2, rtol=1e-6)
-    with pytest.raises(DerivativeError, match=r"unpickled.*with_pullback\(\)"):
+    with pytest.raises(DerivativeError, match=r"unpickled.*with_derivatives\(1\)"):
         jax.grad(_pickled(program).compile())(x)
 
 

@@ -37,8 +37,8 @@ def test_a_program_says_its_platforms_wherever_it_goes(tmp_path: Path, traced: b
         program = squares(["cuda", "cpu"])
     loaded = hlograph.load(program.save(tmp_path / f"squares{suffix}", derivatives=1))
     assert loaded.pullback is not None
-    batched = loaded.specialize({"n": 3}).without_pullback().optimize(["batch{size=2}"])
-    for found in (loaded, loaded.pullback.program, batched, loaded.without_pullback().pad({"n": 4})):
+    batched = loaded.specialize({"n": 3}).with_derivatives(0).optimize(["batch{size=2}"])
+    for found in (loaded, loaded.pullback.program, batched, loaded.with_derivatives(0).pad({"n": 4})):
         assert found.signature.platforms == ("cuda", "cpu")
     assert loaded.to_jax_export().platforms == ("cuda", "cpu")
     value = np.arange(3, dtype=program.signature.arguments[0].dtype)
@@ -128,6 +128,6 @@ def test_files_say_what_can_be_true() -> None:
     for text, words, message in zip(texts, named, ("lapack_dpotrf", "cdua", "each once"), strict=True):
         with pytest.raises(ArtifactError, match=message):
             hlograph.Program.parse(text.replace('hlograph.platforms = ["cpu"]', f"hlograph.platforms = {words}"))
-    without = squares().with_pullback().text.replace('hlograph.platforms = ["cpu", "cuda"]', "", 1)
+    without = squares().with_derivatives(1).text.replace('hlograph.platforms = ["cpu", "cuda"]', "", 1)
     with pytest.raises(HlographError, match="is not the pullback"):
         hlograph.Program.parse(without)

@@ -309,7 +309,7 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     assert re.search(r"predicted +float64 +\(n\)\n +loss +float64 +\(\)\n", sections["outputs"])
     assert re.search(r"n +size of axis 0 of x\n", sections["dimensions"])
     given = dims if kind == "graph" else []
-    assert succeed("explain", file, *given, "--html", "page.html", "--bound", "n=8") == ""
+    assert succeed("explain", file, *given, "--html", "page.html", "--bounds", "n=8") == ""
     assert "(bounds n = 8)" in Path("page.html").read_text()
 
 
@@ -325,7 +325,7 @@ def rows(text: str) -> dict[str, list[str]]:
 def test_a_row_for_each_stage(folder: Path) -> None:
     padded = rows(succeed("explain", "twice.mlir", "--stages", "--policy", "16", "--no-costs"))
     assert list(padded) == ["stage", "emitted", "pad", "cpu_regions", "lowered"]
-    table = rows(succeed("explain", "twice.mlir", "--stages", "--size", "n=4"))
+    table = rows(succeed("explain", "twice.mlir", "--stages", "--sizes", "n=4"))
     assert list(table) == ["stage", "emitted", "specialize", "cpu_regions", "lowered", "optimized HLO"]
     assert table["stage"] == ["ops", "flops", "bytes", "temporary", "compile", "pass"]
     assert table["emitted"] == ["3"]
@@ -335,30 +335,30 @@ def test_a_row_for_each_stage(folder: Path) -> None:
 
 
 def test_the_default_passes_and_ones_own(folder: Path) -> None:
-    text = succeed("explain", "four.mlir", "--stages", "--load", "rewrites.py", "--pass", "default",
-                   "--pass", "swap_operands_of_add", "--no-costs")  # fmt: skip
+    text = succeed("explain", "four.mlir", "--stages", "--load", "rewrites.py", "--optimize", "default",
+                   "--optimize", "swap_operands_of_add", "--no-costs")  # fmt: skip
     assert list(rows(text)) == ["stage", "emitted", "swap_operands_of_add", "cpu_regions", "lowered"]
     assert "changed nothing: roll_loops, simplify, loop_writes, " in text
 
 
 def test_a_graph_in_a_python_file(folder: Path) -> None:
-    table = rows(succeed("explain", "model.py:twice", "--dims", "w=n,y=n", "--stages", "--size", "n=10"))
+    table = rows(succeed("explain", "model.py:twice", "--dims", "w=n,y=n", "--stages", "--sizes", "n=10"))
     assert int(table["optimized HLO"][0]) > 3
-    text = succeed("explain", "model.py:twice", "--dims", "w=n,y=n", "--stage", "emitted", "--size", "n=10")
+    text = succeed("explain", "model.py:twice", "--dims", "w=n,y=n", "--stage", "emitted", "--sizes", "n=10")
     assert text.count("stablehlo.divide") == 1  # it is written twice
 
 
 def test_one_stages_text_is_a_module(folder: Path) -> None:
-    text = succeed("explain", "twice.mlir", "--stage", "specialize", "--size", "n=4")
+    text = succeed("explain", "twice.mlir", "--stage", "specialize", "--sizes", "n=4")
     assert package.Program.parse(text).text == package.Program.parse(TWICE).specialize({"n": 4}).text
-    assert "hlograph_twice" in succeed("explain", "twice.mlir", "--stage", "lowered", "--size", "n=4")
-    hlo = succeed("explain", "twice.mlir", "--stage", "hlo", "--size", "n=4")
+    assert "hlograph_twice" in succeed("explain", "twice.mlir", "--stage", "lowered", "--sizes", "n=4")
+    hlo = succeed("explain", "twice.mlir", "--stage", "hlo", "--sizes", "n=4")
     assert hlo.startswith("HloModule")
     assert "FileNames" not in hlo
 
 
 def test_the_difference_to_the_stage_before(folder: Path) -> None:
-    text = succeed("explain", "four.mlir", "--load", "rewrites.py", "--pass", "swap_operands_of_add",
+    text = succeed("explain", "four.mlir", "--load", "rewrites.py", "--optimize", "swap_operands_of_add",
                    "--stage", "swap_operands_of_add", "--diff")  # fmt: skip
     lines = text.splitlines()
     assert lines[:2] == ["--- emitted", "+++ swap_operands_of_add"]
@@ -370,7 +370,7 @@ def test_the_difference_to_the_stage_before(folder: Path) -> None:
 
 
 def test_the_page(folder: Path) -> None:
-    assert succeed("explain", "twice.mlir", "--stages", "--size", "n=4", "--html", "page.html") == ""
+    assert succeed("explain", "twice.mlir", "--stages", "--sizes", "n=4", "--html", "page.html") == ""
     text = (folder / "page.html").read_text()
     assert "<h1>twice (n = 4)</h1>" in text
     assert re.findall("<h2>(.* to .*)</h2>", text) == [
@@ -415,17 +415,17 @@ def test_the_page(folder: Path) -> None:
         ("explain twice.mlir --dims x=rows", 1, "have names in the file"),
         ("explain twice.mlir --dims x=n,8 --dims y=3,x=4", 2, "x is given twice"),
         ("explain twice.mlir --stages", 1, "the size n is not known"),
-        ("explain twice.mlir --stages --size m=4", 1, "the program has no size 'm'"),
-        ("explain twice.mlir --stages --size n", 2, "what sizes are, as in 'n=100,m=3'"),
-        ("explain twice.mlir --size n=4", 2, "are for --stages"),
-        ("explain twice.mlir --stages --bound n=4", 2, "--bound is not for --stages"),
-        ("explain twice.mlir --stages --size n=4 --diff", 2, "--diff needs --stage NAME"),
-        ("explain twice.mlir --stage emitted --size n=4 --diff", 2, "emitted is the first stage"),
-        ("explain twice.mlir --stage hlo --size n=4 --diff", 2, "the optimized HLO is none of them"),
-        ("explain twice.mlir --stage specialise --size n=4", 1, "no stage 'specialise'; did you mean 'specialize'?"),
-        ("explain twice.mlir --stages --size n=4 --pass cze", 1, "unknown pass 'cze'; did you mean 'cse'?"),
-        ("explain twice.mlir --stages --size n=4 --pass none --pass cse", 2, "stands alone"),
-        ("explain twice.mlir --stages --size n=4 --load nowhere.py", 1, "nowhere.py: no such file"),
+        ("explain twice.mlir --stages --sizes m=4", 1, "the program has no size 'm'"),
+        ("explain twice.mlir --stages --sizes n", 2, "what sizes are, as in 'n=100,m=3'"),
+        ("explain twice.mlir --sizes n=4", 2, "are for --stages"),
+        ("explain twice.mlir --stages --bounds n=4", 2, "--bounds is not for --stages"),
+        ("explain twice.mlir --stages --sizes n=4 --diff", 2, "--diff needs --stage NAME"),
+        ("explain twice.mlir --stage emitted --sizes n=4 --diff", 2, "emitted is the first stage"),
+        ("explain twice.mlir --stage hlo --sizes n=4 --diff", 2, "the optimized HLO is none of them"),
+        ("explain twice.mlir --stage specialise --sizes n=4", 1, "no stage 'specialise'; did you mean 'specialize'?"),
+        ("explain twice.mlir --stages --sizes n=4 --optimize cze", 1, "unknown pass 'cze'; did you mean 'cse'?"),
+        ("explain twice.mlir --stages --sizes n=4 --optimize none --optimize cse", 1, "stands alone"),
+        ("explain twice.mlir --stages --sizes n=4 --load nowhere.py", 1, "nowhere.py: no such file"),
     ],
 )
 def test_errors_are_one_line_and_an_exit_code(folder: Path, arguments: str, code: int, message: str) -> None:

@@ -98,7 +98,7 @@ def test_what_padding_demands_is_told_by_plain_alone() -> None:
 def test_a_program_with_its_pullback_is_refused() -> None:
     """IREE takes one program a file: of a second module inside it leaves the ops as they are, and refuses them."""
     spec = jax.ShapeDtypeStruct((4,), "float32")
-    whole = hlograph.emit_stablehlo(lambda x: (x**2).mean(), spec).with_pullback()
+    whole = hlograph.emit_stablehlo(lambda x: (x**2).mean(), spec).with_derivatives(1)
     with pytest.raises(errors.PassError, match=r"for_iree: the program has its pullback.*--without-derivatives"):
         whole.optimize(["for_iree"])
-    assert "stablehlo.multiply" in whole.without_pullback().optimize(["for_iree"]).text
+    assert "stablehlo.multiply" in whole.with_derivatives(0).optimize(["for_iree"]).text
