@@ -144,7 +144,7 @@ class DeviceContents(Extended):
     @classmethod
     def take_over(cls, variable: Any) -> None:
         """Puts such a container into a shared variable, in the place of its own, with what that holds."""
-        container = cls.__new__(cls)
+        container: Any = cls.__new__(cls)
         vars(container).update(vars(variable.container))
         variable.container = container
 
