@@ -1,7 +1,9 @@
 """What is public, and what there was once under another name."""
 
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytensor.tensor as pt
@@ -12,6 +14,9 @@ from hlograph import Program
 from hlograph.codegen import renamed
 from hlograph.codegen.program import PUBLIC
 from hlograph.runtime.options import CompileOptions
+from hlograph.tools.app import app
+
+ROOT = Path(__file__).resolve().parent.parent
 
 X = pt.dvector("x")
 PROGRAM = hlograph.emit_stablehlo(([X], X * 2.0))
@@ -84,6 +89,41 @@ def test_calls_pass_the_options_of_compiling_on(call: str, monkeypatch: pytest.M
     with pytest.raises(LookupError) as raised:
         CALLS[call]()
     assert set(raised.value.args) == options
+
+
+TAKING: dict[str, tuple[Callable[..., Any], int]] = {  # and how many parameters are no options
+    "emit_stablehlo": (hlograph.emit_stablehlo, 2),
+    "function": (hlograph.function, 2),
+    "jit": (hlograph.jit, 1),
+    "compile": (Program.compile, 1),
+    "Mode": (hlograph.Mode.__init__, 1),
+    "plain": (Program.plain, 1),
+    "explain": (hlograph.explain, 2),
+    "save": (Program.save, 2),
+    "load": (hlograph.load, 1),
+    "parse": (Program.parse, 1),
+    "bundle": (hlograph.bundle, 2),
+    "load_bundle": (hlograph.load_bundle, 1),
+    "to_jax_export": (Program.to_jax_export, 1),
+}
+
+
+def test_the_table_of_options_is_what_calls_take() -> None:
+    rows = [line.split(" | ") for line in (ROOT / "docs/options.md").read_text().splitlines() if line.startswith("| `")]
+    named = [
+        (re.findall(r"`(\w+)`", options), set(re.findall(r"`(\w+)`", calls)), line) for options, _, calls, line in rows
+    ]
+    for call, (function, own) in TAKING.items():
+        parameters = list(inspect.signature(function).parameters.values())[own:]
+        taken = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
+        assert taken == {option for options, calls, _ in named for option in options if call in calls}, call
+    assert {call for _, calls, _ in named for call in calls} == TAKING.keys()
+    every = {option for options, _, _ in named for option in options} - {"name"}  # `--name` of arguments, too
+    for name, command in app.commands.items():
+        given = {parameter.name for parameter in command.params if parameter.name in every}
+        assert given == {option for options, _, line in named for option in options if f"`{name}`" in line} & every, (
+            name
+        )
 
 
 def test_the_members_of_a_program() -> None:
