@@ -52,9 +52,6 @@ BINDINGS | `.mlirbc` artifacts cannot be written | HLO:serialize_portable_artifa
 BINDINGS | `.mlirbc` artifacts cannot be read | HLO:deserialize_portable_artifact
 BINDINGS | error messages and `.mlirbc` artifacts fail | HLO:get_current_version
 BINDINGS | `.mlirbc` artifacts for old readers fail | HLO:get_minimum_version
-DRIVER | rewrites run in rounds in Python, as with jaxlib 0.7 | REWRITE.RewritePatternSet
-DRIVER | rewrites run in rounds in Python, as with jaxlib 0.8 | REWRITE.GreedyRewriteConfig
-DRIVER | passes and users' rewrites fail | REWRITE.{GreedySimplifyRegionLevel.DISABLED,apply_patterns_and_fold_greedily}
 COMPAT initialize_lapack | a loaded module with linear algebra ends the process | jaxlib.lapack:_lapack.initialize
 COMPAT lapack_handlers | linear algebra is not called without PJRT | jaxlib.lapack:_lapack.registrations
 COMPAT geqrf_primitive | JAX functions cannot be traced | SRC.lax.linalg:geqrf_p
@@ -104,7 +101,6 @@ KEYS | MODE | pytensor.tensor.{basic:infer_static_shape,random.utils:normalize_s
 """
 _SHORT = {
     "BINDINGS": "codegen/ir/bindings.py",
-    "DRIVER": "codegen/ir/driver.py apply_rewrites",
     "COMPAT": "codegen/ir/jax_compat.py",
     "TRACING": "codegen/ir/jax_tracing.py",
     "SELECTION": "dialects/rewrites/selection.py",
@@ -120,7 +116,6 @@ _SHORT = {
     "INCONCLUSIVE": "InconclusiveDimensionOperation",
     "CALL": "compiled:_executable.unsafe_call",
     "HLO": "jaxlib.mlir.dialects.stablehlo",
-    "REWRITE": "jaxlib.mlir._mlir_libs._mlir:rewrite",
     "LIB": "jaxlib.mlir",
     "X64": "jax:enable_x64",
     "SRC": "jax._src",

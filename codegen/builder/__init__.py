@@ -21,7 +21,7 @@ from .control import (
     written_out,
 )
 from .core import Builder, Check, SizeSource, Tensor
-from .elementwise import *  # its `__all__` says what there is
+from .elementwise import *
 from .equations import discrete_riccati, expm, triangular_form, triangular_sylvester, tridiagonal_lu, tridiagonal_solve
 from .indexing import (
     count_true,

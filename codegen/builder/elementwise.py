@@ -20,22 +20,6 @@ from .core import Tensor
 from .places import BOOL, Attributes, DType
 from .shape import broadcast_in_dim, reshape
 
-# What `codegen/builder` gives of it.
-# fmt: off
-__all__ = [
-    "Operand", "abs", "acos", "acosh", "add", "align", "and_", "asin", "asinh", "atan", "atan2", "atanh",
-    "bessel_i1e", "bitcast_convert", "cbrt", "ceil", "clamp", "compare", "complex", "conj", "convert", "cosh",
-    "cosine", "count_leading_zeros", "digamma", "divide", "erf", "erf_inv", "erfc", "exponential",
-    "exponential_minus_one", "floor", "full_like", "imag", "is_finite", "is_inf", "is_neg_inf", "is_pos_inf",
-    "lgamma", "log", "log_plus_one", "logistic", "maximum_", "minimum_", "mulhi", "multiply", "negate",
-    "next_after", "not_", "or_", "polygamma", "popcnt", "power", "real", "real_dtype", "reduce_precision", "remainder",
-    "round_nearest_afz", "round_nearest_even", "rsqrt", "select", "select_mask", "shift_left",
-    "shift_right_arithmetic", "shift_right_logical", "sign", "sine", "sinh", "sqrt", "square", "subtract", "tan",
-    "tanh", "unify", "wide_integer", "xor", "zeta"
-]
-# fmt: on
-
-
 Operand = Tensor | int | float | bool | complex | np.generic
 Unary = Callable[[Tensor], Tensor]
 Binary = Callable[[Operand, Operand], Tensor]

@@ -26,7 +26,7 @@ with deferred():
     from jaxlib import _jax
     from jaxlib.mlir import ir as ir
     from jaxlib.mlir import passmanager
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _mlir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
     from jaxlib.mlir.dialects import chlo as chlo
     from jaxlib.mlir.dialects import func as func
     from jaxlib.mlir.dialects import sdy
@@ -34,8 +34,6 @@ with deferred():
 
 RELEASE = ".".join(version("jaxlib").split(".")[:2])
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
-# MLIR's greedy driver for patterns written in Python, in the releases that have it.
-REWRITE_DRIVER: Any = getattr(_mlir, "rewrite", None)
 # XLA's flops and bytes of a module, where jaxlib offers them.
 HLO_COST_ANALYSIS: Any = getattr(_jax, "hlo_module_cost_analysis", None)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
 from ..errors import PassError
-from .bindings import REWRITE_DRIVER, chlo, func, ir, new_context, run_pipeline, stablehlo
+from .bindings import chlo, func, ir, new_context, run_pipeline, stablehlo
 from .tidy import erase
 from .values import walk
 
@@ -21,7 +21,7 @@ _MEMORY: ContextVar[dict[str, Any] | None] = ContextVar("patterns", default=None
 def remembered(key: str, make: Callable[[], T]) -> T:
     """A thing that patterns keep from op to op of one run, such as what was found out; made when first asked for.
 
-    Never keep ops or values: the driver may drop them. Outside of a run nothing is kept.
+    Never keep ops or values: they may be dropped. Outside of a run nothing is kept.
     """
     memory = _MEMORY.get()
     if memory is None:
@@ -40,7 +40,7 @@ class Endless(PassError):
 
 
 def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
-    """Applies patterns to a module in place until none applies, by MLIR's greedy driver where jaxlib has it.
+    """Applies patterns to a module in place, in rounds over all ops, until none applies; drops what has no use then.
 
     Args:
         module: the module.
@@ -50,94 +50,38 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
         Endless: the rewrites do not come to rest.
         Exception: what a pattern raises.
     """
+    by_root: dict[str, list[Pattern]] = {}
+    for root, pattern in patterns:
+        by_root.setdefault(root, []).append(pattern)
     token = _MEMORY.set({})
     try:
-        _apply(module, patterns)
+        left = 1000 + 20 * len(walk(module))
+        while applied := _round(module, by_root, left):
+            left -= applied
     finally:
         _MEMORY.reset(token)
-
-
-def _apply(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
-    driver = REWRITE_DRIVER
-    limit = 1000 + 20 * len(walk(module))
-    if not hasattr(driver, "RewritePatternSet") or not hasattr(driver, "GreedyRewriteConfig"):
-        _apply_without_driver(module, patterns, limit)
-        return
-    failures: list[BaseException] = []
-    applied = visited = 0
-
-    def guarded(pattern: Pattern) -> Callable[[Any, Any], bool]:
-        def match(op: Any, rewriter: Any) -> bool:
-            """MLIR's convention: False for a match. An exception must not cross the driver."""
-            nonlocal applied, visited
-            if failures:
-                return True
-            try:
-                visited += 1
-                if visited > 10 * limit:
-                    # The driver drops such ops, and begins again because it has changed something.
-                    raise PassError(f"rewrites of {op.operation.name} make ops before they refuse, which they must not")
-                values = pattern(op.operation)
-                if values is None:
-                    return True
-                applied += 1
-                if applied > limit:
-                    raise Endless(_endless(op.operation.name))
-                rewriter.replace_op(op.operation, values)
-            except BaseException as error:
-                failures.append(error)
-                return True
-            return False
-
-        return match
-
-    config = driver.GreedyRewriteConfig()
-    config.enable_folding = False
-    config.enable_constant_cse = False
-    config.region_simplification_level = driver.GreedySimplifyRegionLevel.DISABLED
-    config.max_iterations = -1
-    with module.context:
-        found = driver.RewritePatternSet()
-        for root, pattern in patterns:
-            found.add(root, guarded(pattern))
-        try:
-            driver.apply_patterns_and_fold_greedily(module, found.freeze(), config)
-        except (ir.MLIRError, RuntimeError) as error:
-            if not failures:
-                raise PassError(f"MLIR's rewrite driver failed: {error}") from None
-    if failures:
-        raise failures[0]
-
-
-def _endless(name: str) -> str:
-    return f"rewrites of {name} do not come to rest: one makes again what it, or another, matches"
-
-
-def _apply_without_driver(module: ir.Module, patterns: Sequence[tuple[str, Pattern]], limit: int) -> None:
-    """Rounds over all ops, for a jaxlib without a driver for Python's patterns (0.7), or without its settings (0.8)."""
-    applied, changed = 0, True
-    while changed:
-        changed = False
-        # An op that is gone must not be touched: it is known by its hash, taken while it was there.
-        gone: set[int] = set()
-        for key, operation in [(hash(found), found) for found in walk(module)]:
-            if key in gone:
-                continue
-            for root, pattern in patterns:
-                if operation.name != root:
-                    continue
-                values = pattern(operation)
-                if values is None:
-                    continue
-                applied += 1
-                if applied > limit:
-                    raise Endless(_endless(operation.name))
-                for result, value in zip(operation.results, values, strict=True):
-                    result.replace_all_uses_with(value)
-                gone |= erase([operation])
-                changed = True
-                break
     run_pipeline(module, "cse")
+
+
+def _round(module: ir.Module, by_root: Mapping[str, Sequence[Pattern]], limit: int) -> int:
+    """How often a pattern applied to an op that was there before."""
+    applied = 0
+    gone: set[int] = set()  # an op that is gone must not be touched: it is known by its hash, taken while it was there
+    for key, operation in [(hash(found), found) for found in walk(module) if found.name in by_root]:
+        if key in gone:
+            continue
+        values = next((made for pattern in by_root[operation.name] if (made := pattern(operation)) is not None), None)
+        if values is None:
+            continue
+        applied += 1
+        if applied > limit:
+            raise Endless(
+                f"rewrites of {operation.name} do not come to rest: one makes again what it, or another, matches"
+            )
+        for result, value in zip(operation.results, values, strict=True):
+            result.replace_all_uses_with(value)
+        gone |= erase([operation])
+    return applied
 
 
 # ---- names of ops --------------------------------------------------------------------------------------------------

@@ -127,38 +127,24 @@ def erase_unused(module: ir.Module, pure: Collection[str] = ()) -> None:
         module: the module.
         pure: functions without side effects; other calls stay, and so do custom calls.
     """
+
+    def removable(op: ir.Operation) -> bool:
+        if op.name == "func.call":
+            return ir.FlatSymbolRefAttr(op.attributes["callee"]).value in pure
+        return len(op.results) > 0 and op.name not in EFFECTS
+
+    def erase_in(parent: ir.Operation) -> bool:
+        erased = False
+        for block in [block for region in parent.regions for block in region.blocks]:
+            # No handle of what an op holds may be there when it is erased.
+            erased |= bool(erase([x.operation for x in block.operations if removable(x.operation)], removable))
+            erased |= sum(erase_in(x.operation) for x in block.operations if len(x.operation.regions)) > 0
+        return erased
+
     erased = True
-    while erased:  # an op may stand before what it uses: the passes that call this move ops and leave dead ones behind
+    while erased:  # what only a region uses has no use when that is gone
         forget_operations(module)
-        found = [_erase_unused(function.operation, pure) for function in module.body.operations]
-        erased = any(found)
-
-
-def _erase_unused(parent: ir.Operation, pure: Collection[str]) -> bool:
-    erased = False
-    for region in parent.regions:
-        for block in region.blocks:
-            # No handle of what an op holds may be there when it is erased; of the ops themselves there is one each.
-            operations = [(hash(item.operation), item.operation) for item in block.operations][:-1]
-            left = {address for address, _ in operations}
-            while operations:
-                address, op = operations.pop()
-                if address not in left:
-                    continue
-                used = any(next(iter(result.uses), None) is not None for result in op.results)
-                effect = op.name in EFFECTS
-                if op.name == "func.call":
-                    effect = ir.FlatSymbolRefAttr(op.attributes["callee"]).value not in pure
-                if used or not op.results or effect:
-                    erased |= bool(len(op.regions)) and _erase_unused(op, pure)
-                    continue
-                owners = [x.owner.operation for x in op.operands if not isinstance(x.owner, ir.Block)]
-                makers = [(hash(owner), owner) for owner in owners]
-                op.erase()
-                left.remove(address)
-                erased = True
-                operations += [(address, owner) for address, owner in makers if address in left]
-    return erased
+        erased = sum(erase_in(function.operation) for function in module.body.operations) > 0
 
 
 def erase(ops: Iterable[ir.Operation], removable: Callable[[ir.Operation], bool] = is_removable) -> set[int]:

@@ -12,9 +12,8 @@
         return stablehlo.dot_general(...)
 
 In: an op with the rewrite's name. Out: the values that take the place of its results; None where the rewrite has
-nothing to do with the op; `Refused` where it has, but a precondition fails. The driver is MLIR's greedy one where
-jaxlib offers it to Python. Decision to know: a rewrite is called with the insertion point before the op and with its
-location, and must not change or make anything before it is sure.
+nothing to do with the op; `Refused` where it has, but a precondition fails. Decision to know: a rewrite is called with
+the insertion point before the op and with its location, and must not change or make anything before it is sure.
 """
 
 from __future__ import annotations
