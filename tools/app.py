@@ -393,8 +393,7 @@ def opt(
 
 def _covered(name: str, passes: Sequence[str]) -> bool:
     """Whether one of the passes is this one, or holds the rewrite of this name."""
-    from ..codegen.passes import find, parse_spec
-    from ..codegen.passes.registry import resolve
+    from ..codegen.passes.registry import find, parse_spec, resolve
 
     run = [find(parse_spec(spec)[0]) for spec in resolve(passes)]
     return any(name == each.name or name in each.parts for each in run)

@@ -183,11 +183,9 @@ def dims_option(command: Command) -> Command:
 def policy_option(command: Command) -> Command:
     """The option `--policy` of the commands that compile, or say how."""
 
-    def choice(_context: click.Context, _parameter: click.Parameter, policy: str) -> Any:
-        return int(policy) if policy.isdecimal() else policy
-
     text = "How sizes are met: auto, exact, padded (to a bound of a bucket), or a bound."
-    return click.option("--policy", default="auto", show_default=True, callback=choice, help=text)(command)
+    read: Any = lambda _context, _parameter, policy: int(policy) if policy.isdecimal() else policy  # noqa: E731
+    return click.option("--policy", default="auto", show_default=True, callback=read, help=text)(command)
 
 
 def sizes_option(option: str, text: str) -> Callable[[Command], Command]:

@@ -137,7 +137,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     reasons: dict[tuple[str, str], list[str]] = {}
     refused: list[tuple[ir.Operation | None, str]] = []
     while True:
-        padder, error = _walk_once(module, signature, bounds, pins, env)
+        padder, error = _walk_once(module, bounds, pins, env)
         actions = [action for action in padder.actions if action.kind and error is None]
         if error is None:
             break
@@ -153,7 +153,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
         if len(pins) == len(signature.roots) and not signature.has_data_sizes:
             # All calls are compiled exactly. One more walk shows the sizes of what follows; no call makes it.
             with suppress(Exception):
-                _walk_once(module, signature, bounds, pins, env)
+                _walk_once(module, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
     reader = _Reader(module, signature, env)
@@ -167,7 +167,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
 
 
 def _walk_once(
-    module: ir.Module, signature: Signature, bounds: Mapping[str, int], pins: Mapping[str, int], env: _Environment
+    module: ir.Module, bounds: Mapping[str, int], pins: Mapping[str, int], env: _Environment
 ) -> tuple[Padder, PaddingError | None]:
     """One run of the padding pass, whose module is thrown away; `env` gets the values that no run before reached."""
     padder = pad.prepare(module, bounds, least=pins, explaining=True)

@@ -161,7 +161,6 @@ class _Assignment:
     # ---- inner graphs -----------------------------------------------------------------------------------------------
 
     def _is_inlined(self, op: Any) -> bool:
-        """Whether an op is an inner graph that reads or passes on a generator."""
         return isinstance(op, self._inner_graph) and self._holds_generators(op)
 
     def _holds_generators(self, op: Any) -> bool:

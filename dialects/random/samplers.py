@@ -67,7 +67,6 @@ of_numbers(
 
 @samples("VonMisesRV")
 def _vonmises(key: Array, shape: Shape, dtype: Any, mu: Array, kappa: Array) -> Array:
-    """An angle around `mu`, brought to where it is between -pi and pi."""
     angle = mu.astype(np.float64) + vonmises(key, kappa, shape)
     return jnp.mod(angle + np.pi, 2 * np.pi) - np.pi
 
@@ -95,7 +94,6 @@ def _negative_binomial(key: Array, shape: Shape, dtype: Any, n: Array, p: Array)
 
 
 def _beta_binomial(key: Array, shape: Shape, dtype: Any, n: Array, a: Array, b: Array) -> Array:
-    """A binomial variable whose probability is a beta variable."""
     chance_key, count_key = random.split(key)
     return random.binomial(count_key, n, random.beta(chance_key, a, b, shape, _WIDE), shape, _WIDE)
 
@@ -118,7 +116,6 @@ of_numbers(
 
 
 def _real(x: Array) -> Array:
-    """A parameter of a discrete variable as it is, integers as float64."""
     return x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(_WIDE)
 
 
@@ -172,7 +169,6 @@ def _each(function: Sampler) -> Sampler:
 
 
 def _take(x: Array, places: Array) -> Array:
-    """Rows of an array, which has one more to read where it may have none."""
     if not isinstance(x.shape[0], int):
         x = jnp.concatenate([x, jnp.zeros((1, *x.shape[1:]), x.dtype)])
     return x[places]
@@ -384,7 +380,6 @@ def _interpolated(key: Array, shape: Shape, dtype: Any, x: Array, pdf: Array, cd
 
 
 def _clipped_beta(key: Array, shape: Shape, dtype: Any, a: Array, b: Array) -> Array:
-    """Between the numbers next to 0 and 1."""
     low, high = np.nextafter(0, 1, dtype=dtype), np.nextafter(1, 0, dtype=dtype)
     return jnp.clip(random.beta(key, a, b, shape, dtype), low, high)
 
@@ -465,7 +460,6 @@ def _choice_with(key: Array, shape: Shape, dtype: Any, items: Array, *chances: A
 
 @samples("ChoiceRV without replacement")
 def _choice_of_all(key: Array, shape: Shape, dtype: Any, items: Array, *chances: Array) -> Array:
-    """One choice for all of the draw, whose elements are of the same items."""
     flat = [x.reshape(-1, x.shape[-1])[0] for x in (items, *chances)]
     return choice(key, *flat, jnp.zeros(shape, bool))
 

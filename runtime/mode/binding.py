@@ -34,6 +34,7 @@ from ...dialects.sparse.lower import is_sparse
 from ...dialects.tensor.host import UnsaidError, is_generator, runs_python, with_found_shapes
 from ...dialects.tensor.random import split_and_drawing
 from ...dialects.transforms import taking_floats
+from ..calls.arguments import MISSING
 from ..calls.path import TRACERS, not_an_array, write
 from ..executables.devices import choose_device, default_device, find_device
 from ..executables.forked import SECONDS, within
@@ -41,8 +42,6 @@ from ..function import Function
 from ..host import ResultShapeError
 from ..options import Numpy
 from . import values as values
-
-_MISSING = object()
 
 
 class Refusal:
@@ -174,6 +173,12 @@ class Binding:
         if self._waits or (number not in self.updates and not self._in_numpy):
             return _unchanged
         return np.array  # on any device, one that can be written to
+
+    def take_over(self, variables: Iterable[Any]) -> None:
+        """From now on what shared variables hold may be on a device, if this is not the CPU."""
+        for variable in () if self.on_cpu else variables:
+            if hasattr(variable, "container"):
+                variable.container = self.linker.device_container.of(variable.container)
 
     def _source(self, variable: Any, generators: Mapping[Any, list[Any]]) -> list[Any] | None:
         """The container of the generator that a generator was drawn from; None when it is a constant."""
@@ -366,7 +371,7 @@ class Binding:
             ["more", "named", "compiled.profile"],
             f"return long_way({given}*more, **named)",
             [*(f"update{number}[0] = r{number}" for number in self.updates), f"return {value}[{', '.join(returned)}]"],
-            {"MISSING": _MISSING, "compiled": compiled, "long_way": partial(any_call, compiled), **updates},
+            {"MISSING": MISSING, "compiled": compiled, "long_way": partial(any_call, compiled), **updates},
         )
 
     def _written(
@@ -452,7 +457,7 @@ def _unchanged(array: Any) -> Any:
 
 def any_call(compiled: Any, /, *args: Any, **named: Any) -> Any:
     """The library's own call, or one that JAX traces; missing arguments are its business."""
-    given = [value for value in args if value is not _MISSING]
+    given = [value for value in args if value is not MISSING]
     every = [*given, *named.values()]
     if any(type(value) in (list, tuple) for value in every):
         every = jax.tree.leaves(every)

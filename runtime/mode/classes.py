@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -115,19 +115,12 @@ class CompiledParts(Extended):
         binding = self.vm.binding
         self.__signature__ = signature_of(self.maker.inputs)
         self.__call__ = binding.call(self)
-        self._take_over([self.maker.inputs[i].variable for i in binding.updates.values()])
-
-    def _take_over(self, variables: Iterable[Any]) -> None:
-        """From now on what these hold may be on a device, where functions are not on the CPU."""
-        binding = self.vm.binding
-        for variable in () if binding.on_cpu else variables:
-            if isinstance(variable, binding.library.shared):
-                binding.linker.device_container.take_over(variable)
+        binding.take_over([self.maker.inputs[i].variable for i in binding.updates.values()])
 
     def copy(self, share_memory: bool = False, swap: Mapping[Any, Any] | None = None, **options: Any) -> Any:
         """The library's copy; `swap` has other shared variables in the place of some."""
         copied = super().copy(share_memory, swap, **options)
-        copied._take_over((swap or {}).values())
+        copied.vm.binding.take_over((swap or {}).values())
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -188,15 +181,8 @@ class Mode(Extended):
         library: str | None = None,
     ) -> None:
         if linker is None:
-            linker = self.linker_class(
-                policy=policy,
-                device=device,
-                cache_size=cache_size,
-                optimize=optimize,
-                cpu=cpu,
-                outputs=outputs,
-                on_unsupported=on_unsupported,
-            )
+            given = {"policy": policy, "device": device, "cache_size": cache_size, "optimize": optimize, "cpu": cpu}
+            linker = self.linker_class(**given, outputs=outputs, on_unsupported=on_unsupported)
         if rewrite not in _REWRITES:
             raise ValueError(f'rewrite must be True, False or "full", got {rewrite!r}')
         super().__init__(linker, self.query(include=_REWRITES[rewrite]) if optimizer is None else optimizer, db)

@@ -142,11 +142,11 @@ class DeviceContents(Extended):
     """In front of a library's container: a JAX array becomes a NumPy array when it is read."""
 
     @classmethod
-    def take_over(cls, variable: Any) -> None:
-        """Puts such a container into a shared variable, in the place of its own, with what that holds."""
-        container: Any = cls.__new__(cls)
-        vars(container).update(vars(variable.container))
-        variable.container = container
+    def of(cls, container: Any) -> Any:
+        """Such a container of the same contents."""
+        made: Any = cls.__new__(cls)
+        vars(made).update(vars(container))
+        return made
 
     def _read(self) -> Any:
         value = self.storage[0]

@@ -131,7 +131,6 @@ def uninstall() -> None:
 
 
 def _missing() -> list[str]:
-    """What `sample` needs and is not here."""
     absent = [f"{place.__name__}.{name}" for place, name, _ in _IN_PYMC if not hasattr(place, name)]
     return absent if find_spec("nutpie") else ["nutpie", *absent]
 

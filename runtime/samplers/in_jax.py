@@ -431,7 +431,6 @@ def _graph(theirs: Any, inputs: Any = None, outputs: Any = None) -> Callable[...
 
 @replacing
 def _density(theirs: Any, model: Any, *args: Any, **options: Any) -> Callable[..., Any]:
-    """PyMC's function, of which its samplers take gradients, for models that have them."""
     if _current.get() is not None:
         refuse_discrete(model)
     return theirs(model, *args, **options)

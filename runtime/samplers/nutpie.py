@@ -133,7 +133,6 @@ class CompiledModel(NutpieModel):
         return function, None
 
     def _make_sampler(self, *args: Any, **options: Any) -> Any:
-        """nutpie's sampler, whose errors say what the codes of our functions mean."""
         return _Sampler(super()._make_sampler(*args, **options), self)
 
     def with_data(self, **updates: Any) -> CompiledModel:
