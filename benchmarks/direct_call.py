@@ -4,7 +4,7 @@
 
 Without --jaxlib: in this environment. With it: in an environment for each version, made in build/. Each model is a
 log-density with its gradient, compiled as one kernel for a synchronous client, and called with NumPy arrays until its
-results are NumPy arrays: through `jax.jit`; through PJRT as hlograph calls it (`numpy_call`); and directly. A model is
+results are NumPy arrays: through `jax.jit`; through PJRT as hlograph calls it (`NumpyCalls`); and directly. A model is
 refused unless the bits are those of PJRT, for its arguments and for random inputs.
 """
 
@@ -188,7 +188,7 @@ def measure(rounds: int) -> dict[str, Any]:
     import jaxlib
     from harness import compare
 
-    from hlograph.runtime.calls.from_numpy import alone, numpy_call
+    from hlograph.runtime.calls.from_numpy import NumpyCalls, alone
     from hlograph.runtime.direct.call import DirectCall, DirectCallRefused
     from hlograph.runtime.executables.devices import synchronous_device
 
@@ -213,7 +213,7 @@ def measure(rounds: int) -> dict[str, Any]:
             continue
         seconds = time.perf_counter() - started
         places = [alone(jax.tree.leaves(of)) for of in (compiled.args_info, compiled.out_info)]
-        staged = numpy_call(compiled, *places, device, otherwise=None)
+        staged = NumpyCalls(compiled, *places, device).written(None)
         timings = compare(
             {
                 "jit": lambda f=jitted, a=arguments: [np.asarray(leaf) for leaf in jax.tree.leaves(f(*a))],

@@ -216,7 +216,6 @@ class Function(Written):
         return self._checked(entry.checks, outputs) if entry.checks else outputs
 
     def _sizes(self, args: Sequence[Any]) -> dict[str, int]:
-        """The size of each root, of arguments that are checked."""
         return sizes_of_call(self._signature, args, len(self._shared), narrow=self.needs_x64 and not X64.value)
 
     def _checked(self, checks: tuple[CheckSpec, ...], outputs: Any) -> Any:

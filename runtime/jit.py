@@ -260,7 +260,6 @@ class Jit(Written):
     # ---- looking ----------------------------------------------------------------------------------------------------
 
     def _look_up(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], calls.Call, dict[str, Any], Found]:
-        """A call without its static arguments, described, and what there is for it."""
         dynamic, leaves, call, specs = self._parameters.read(args, kwargs)
         return dynamic, call, specs, self._programs.find(call, specs, calls.sizes_of(call, specs, leaves))
 

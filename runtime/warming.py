@@ -173,7 +173,6 @@ def _met(
 
 
 def _may_hold(least: int | None, greatest: int | None, relation: str) -> bool:
-    """Whether a difference within these bounds may be as demanded to 0."""
     if relation == "!=":
         return not least == greatest == 0
     return (greatest is None or greatest >= 0) and (relation == ">=" or least is None or least <= 0)

@@ -114,10 +114,18 @@ def alone(shapes: Sequence[Any]) -> list[Place]:
 
 @dataclass(frozen=True)
 class NumpyCalls:
-    """An executable's calls with NumPy arrays, by PJRT and directly.
+    """An executable's calls with NumPy arrays, by PJRT and directly; any number of threads may make them at once.
+
+    Arguments may also be NumPy scalars and Python numbers where a scalar is expected. The results can be written to,
+    and share no element with one another, with an argument, or with those of another call.
 
     Attributes:
-        compiled, arguments, results, device, single, flags: as for `numpy_call`.
+        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone, which has an own call.
+        arguments: of the functions made, which are the executable's.
+        results: of the functions made.
+        device: a CPU; calls on that of `synchronous_device` need no other thread.
+        single: whether the only result is returned alone; a tuple otherwise.
+        flags: whether the last result holds the flags of checks: None is returned for booleans that are all true.
         check: raises what is wrong with arguments that are not of their types and shapes.
         mixed: whether callers give some arguments as JAX arrays, which may be on another device.
     """
@@ -126,16 +134,27 @@ class NumpyCalls:
     arguments: Sequence[Place]
     results: Sequence[Place]
     device: Any
-    single: bool
-    flags: bool
-    check: Callable[[Sequence[Any]], None]
+    single: bool = False
+    flags: bool = False
+    check: Callable[[Sequence[Any]], object] = len
     mixed: bool = False
+
+    def written(
+        self, otherwise: Callable[..., Any] | None, direct: DirectCall | None = None, due: Due | None = None
+    ) -> Callable[..., Any]:
+        """A function from NumPy arrays to NumPy arrays.
+
+        Args:
+            otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
+                shape; None for a caller that knows them to be arrays of those.
+            direct: runs the executable without PJRT; all arguments and results are then NumPy's.
+            due: which calls take another way.
+        """
+        return _Writer(self, direct).write(otherwise, due)
 
     def way(self, direct: DirectCall | None = None, due: Due | None = None) -> Way:
         """What takes calls."""
-        written = partial(numpy_call, self.compiled, self.arguments, self.results, self.device, single=self.single)
-        written = partial(written, flags=self.flags, direct_call=direct, due=due)
-        trusting, device = written(otherwise=None), self.device
+        trusting = self.written(None, direct, due)
 
         def convert(*args: Any) -> Any:
             """Arguments of other types: JAX arrays, Python's numbers."""
@@ -144,45 +163,13 @@ class NumpyCalls:
             for x, place in zip(args, self.arguments, strict=True):
                 if place.numpy:
                     arrays.append(np.asarray(x, place.dtype))
-                elif isinstance(x, jax.Array) and x.devices() == {device}:
+                elif isinstance(x, jax.Array) and x.devices() == {self.device}:
                     arrays.append(x)
                 else:
-                    arrays.append(jax.device_put(np.asarray(x, place.dtype), device))
+                    arrays.append(jax.device_put(np.asarray(x, place.dtype), self.device))
             return trusting(*arrays)
 
-        return Way(convert if self.mixed else written(otherwise=convert), trusting)
-
-
-def numpy_call(
-    compiled: Any,
-    arguments: Sequence[Place],
-    results: Sequence[Place],
-    device: Any,
-    *,
-    otherwise: Callable[..., Any] | None,
-    single: bool = False,
-    flags: bool = False,
-    direct_call: DirectCall | None = None,
-    due: Due | None = None,
-) -> Callable[..., Any]:
-    """A function from NumPy arrays to NumPy arrays; any number of threads may call it at the same time.
-
-    Arguments may also be NumPy scalars and Python numbers where a scalar is expected. The results can be written to,
-    and share no element with one another, with an argument, or with those of another call.
-
-    Args:
-        compiled: a `jax.stages.Compiled` of positional arguments, on `device` alone, which has an own call.
-        arguments: of the function made, which are the executable's.
-        results: of the function made.
-        device: a CPU; calls on that of `synchronous_device` need no other thread.
-        otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
-            shape; None for a caller that knows them to be arrays of those.
-        single: whether the only result is returned alone; a tuple otherwise.
-        flags: whether the last result holds the flags of checks: None is returned for booleans that are all true.
-        direct_call: runs the executable without PJRT, see `direct_call`; all arguments and results are then NumPy's.
-        due: which calls take another way.
-    """
-    return _Writer(compiled, arguments, results, device, flags, direct_call).write(otherwise, single, due)
+        return Way(convert if self.mixed else self.written(convert, direct, due), trusting)
 
 
 class _Writer:
@@ -196,55 +183,43 @@ class _Writer:
         flags: the number of the array that holds booleans of checks and nothing else; -1 where none does.
     """
 
-    def __init__(
-        self,
-        compiled: Any,
-        arguments: Sequence[Place],
-        results: Sequence[Place],
-        device: Any,
-        flags: bool,
-        direct_call: DirectCall | None,
-    ) -> None:
-        self.compiled = compiled
-        self.arguments = arguments
-        self.results = results
-        self.device = device
-        self.operands = jax.tree.leaves(compiled.args_info)
-        self.outputs = jax.tree.leaves(compiled.out_info)
-        booleans = flags and results[-1].numpy and results[-1].start is None and results[-1].dtype == bool
-        self.flags = results[-1].array if booleans and 0 < results[-1].nbytes <= COPIED else -1
+    def __init__(self, calls: NumpyCalls, direct_call: DirectCall | None) -> None:
+        self.calls, self.arguments, self.results, self.device = calls, calls.arguments, calls.results, calls.device
+        self.operands = jax.tree.leaves(calls.compiled.args_info)
+        self.outputs = jax.tree.leaves(calls.compiled.out_info)
+        last = self.results[-1] if calls.flags else None
+        booleans = last is not None and last.numpy and last.start is None and last.dtype == bool
+        self.flags = last.array if last is not None and booleans and 0 < last.nbytes <= COPIED else -1
         self.direct_call = direct_call
-        self.execution = None if direct_call is not None else execution(compiled, proven=proven())
+        self.execution = None if direct_call is not None else execution(calls.compiled, proven=proven())
         kept = range(len(self.operands)) if self.execution is None else self.execution.kept
         self.position = {number: position for position, number in enumerate(kept)}
         self.scope: dict[str, Any] = {"empty": np.empty}
-        numpy = [i for i, a in enumerate(arguments) if a.numpy and i in self.position]
-        self.large = [i for i in numpy if arguments[i].nbytes > STAGED and direct_call is None]
+        numpy = [i for i, a in enumerate(self.arguments) if a.numpy and i in self.position]
+        self.large = [i for i in numpy if self.arguments[i].nbytes > STAGED and direct_call is None]
         self.host = [i for i in numpy if i not in self.large]
 
-    def write(self, otherwise: Callable[..., Any] | None, single: bool, due: Due | None) -> Callable[..., Any]:
+    def write(self, otherwise: Callable[..., Any] | None, due: Due | None) -> Callable[..., Any]:
         """The function."""
         parameters = ", ".join(f"a{i}" for i in range(len(self.arguments)))
         lines = []
         if otherwise is not None:
             self.scope["otherwise"] = otherwise
-            for i, place in enumerate(self.arguments):
-                if place.numpy:
-                    lines += self._guard(i, place, f"return otherwise({parameters})")
+            for i, place in [(i, place) for i, place in enumerate(self.arguments) if place.numpy]:
+                if place.dims:
+                    test = not_an_array(f"a{i}", i, self.scope, place.dtype, place.dims)
+                else:
+                    before, test = not_a_scalar(f"a{i}", i, self.scope, place.dtype)
+                    lines.append(before)
+                lines.append(f"if {test}: return otherwise({parameters})")
         if due is not None:
             self.scope |= {"tick": due.tick, "instead": due.instead}
             lines.append(f"if tick(): return instead({parameters})")
         lines += [*self._stage(), *self._execute(), *self._results(), "push(stage)"]
-        returned = "r0" if single else f"({''.join(f'r{i}, ' for i in range(len(self.results)))})"
+        returned = "r0" if self.calls.single else f"({''.join(f'r{i}, ' for i in range(len(self.results)))})"
         call = write(f"{parameters}, /" if parameters else "", [*lines, f"return {returned}"], self.scope)
-        call.__dict__["keeps"] = self.compiled  # what the executable refers to lives as long
+        call.__dict__["keeps"] = self.calls.compiled  # what the executable refers to lives as long
         return call
-
-    def _guard(self, i: int, place: Place, leave: str) -> list[str]:
-        if place.dims:
-            return [f"if {not_an_array(f'a{i}', i, self.scope, place.dtype, place.dims)}: {leave}"]
-        before, test = not_a_scalar(f"a{i}", i, self.scope, place.dtype)
-        return [before, f"if {test}: {leave}"]
 
     def _stage(self) -> list[str]:
         if self.direct_call is None:
@@ -270,7 +245,6 @@ class _Writer:
 
     @property
     def _passing(self) -> list[int]:
-        """The arguments for which no memory is kept."""
         return [i for i in self.position if i not in self.host]
 
     def _maker(self) -> Callable[[], tuple[Any, ...]]:
@@ -299,8 +273,7 @@ class _Writer:
 
     def _execute(self) -> list[str]:
         if self.execution is None:
-            self.scope["failed"] = _failed
-            return ["if run(address): failed()"]
+            return ['if run(address): raise RuntimeError("a kernel reported an error")']
         outputs = "".join(f"o{i}, " for i in range(len(self.outputs))) or "()"
         self.scope |= {name: getattr(self.execution, name) for name in ("execute", "handlers", "collect")}
         lines = [f"{outputs} = execute(operands).consume_with_handlers(handlers)", "collect()"]
@@ -365,10 +338,6 @@ def _look(unseen: list[bool], arrays: Sequence[jax.Array]) -> None:
         if found != array.shape:
             raise CompileError(f"XLA gives a result of shape {found} for {array.dtype}{list(array.shape)}")
     unseen.clear()
-
-
-def _failed() -> None:
-    raise RuntimeError("a kernel reported an error")
 
 
 def _in_place(array: np.ndarray[Any, Any], device: Any) -> jax.Array:

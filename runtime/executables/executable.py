@@ -189,7 +189,7 @@ class Executable:
         """
         new = not self.way.ready
         if new:
-            insists = self._numpy is not None and self._options.direct and not self._calls_host
+            insists = self._numpy is not None and self._options.direct and not self.prepared.program.host_calls
             self._compile([np.zeros(spec.shape, spec.dtype) if insists else spec for spec in self._specs])
         return new
 
@@ -235,10 +235,6 @@ class Executable:
     def _specs(self) -> list[jax.ShapeDtypeStruct]:
         return [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in self.signature.arguments]
 
-    @property
-    def _calls_host(self) -> bool:
-        return bool(self.prepared.program.host_calls)
-
     def _jit(self) -> Any:
         def traced() -> None:
             self.account.compiles.increment()
@@ -258,8 +254,9 @@ class Executable:
 
     def _made(self, args: Sequence[Any]) -> Way:
         run, numpy, debugged = self._jit(), self._numpy, cast(Any, jax.config)
-        looked_at = debugged.jax_debug_nans or debugged.jax_debug_infs or self._calls_host
-        if numpy is not None and not looked_at and lies_in_memory(self.signature, self._device):
+        host_calls = self.prepared.program.host_calls
+        by_jax_alone = debugged.jax_debug_nans or debugged.jax_debug_infs or host_calls
+        if numpy is not None and not by_jax_alone and lies_in_memory(self.signature, self._device):
             with loading() if self._options.direct and self.plan.direct else nullcontext():
                 compiled = run.lower(*self._specs).compile()
             if execution(compiled, proven=False) is not None:
@@ -267,7 +264,7 @@ class Executable:
                 return self._in_numpy(found, args)
         else:
             compiled = run.lower(*args).compile()
-        run = calling_host(run, compiled) if self._calls_host else run
+        run = calling_host(run, compiled) if host_calls else run
         if numpy is not None:
             run = by_jax(run, self.signature, numpy, self.plan.places)
         return Way(run, run)

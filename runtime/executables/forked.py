@@ -49,20 +49,20 @@ def within(seconds: float, work: Callable[[], Made]) -> Made:
 
 def once_within(call: Callable[..., Any]) -> Callable[..., Any]:
     """A call of which the first one has a time limit; where that was over, those after it fail at once."""
-    outcome: bool | DeviceError = False  # whether one has come through
+    has_come, failed = False, ""
 
     def guarded(*args: Any) -> Any:
-        nonlocal outcome
-        if outcome is True:
+        nonlocal has_come, failed
+        if has_come:
             return call(*args)
-        if outcome:
-            raise DeviceError(*outcome.args)
+        if failed:
+            raise DeviceError(failed)
         try:
             found = within(SECONDS, lambda: call(*args))
         except DeviceError as error:
-            outcome = error
+            failed = str(error)
             raise
-        outcome = True
+        has_come = True
         return found
 
     return guarded

@@ -263,7 +263,6 @@ class Serving:
         return adapter
 
     def _forget(self, executable: Executable) -> None:
-        """Leaves nothing behind of an executable that was not compiled."""
         with self.lock:
             if not executable.way.ready and self._executables.get(executable.sizes.key) is executable:
                 self._drop(executable)

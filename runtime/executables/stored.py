@@ -199,7 +199,8 @@ class StoredExecutable(Executable):
         self.name, self.signature, self.checks = kept.name, kept.signature, kept.signature.checks
         self._check, self.notes = check(kept.signature), kept.notes
         calls = None
-        if numpy is None or jax_compat.execution(loaded, proven=False) is None or not lies_in_memory(self.signature, device):
+        direct = numpy is not None and jax_compat.execution(loaded, proven=False) is not None
+        if numpy is None or not direct or not lies_in_memory(self.signature, device):
             call = self._in_jax(kept, loaded)
             call = call if numpy is None else by_jax(call, self.signature, numpy, None)
             way = Way(call, call)

@@ -276,7 +276,6 @@ def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str
 
 
 def _axes_of(entry: Any, rows: str, rank: int) -> dict[int, str] | None:
-    """The ragged axes of an input by number, the rows' counted; None where it is the same for all rows."""
     if entry is None or isinstance(entry, str | int) or not entry or entry[0] != rows:
         return None
     return own_axes(unfolded(entry, rank))

@@ -67,7 +67,7 @@ MODELS: dict[str, tuple[Callable[..., Any], Sequence[Any], int]] = {
 
 def compressed(text: str) -> tuple[Program, Report]:
     reports: list[Report] = []
-    return Program.parse(text).run_passes(["inline", "compress_rows{rows=32}"], reports=reports), reports[1]
+    return Program.parse(text).optimize(["inline", "compress_rows{rows=32}"], reports=reports), reports[1]
 
 
 @pytest.mark.parametrize("name", MODELS)

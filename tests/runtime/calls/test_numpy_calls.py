@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hlograph.codegen.ir.jax_compat import own_call
-from hlograph.runtime.calls.from_numpy import COPIED, STAGED, Place, alone, numpy_call
+from hlograph.runtime.calls.from_numpy import COPIED, STAGED, NumpyCalls, Place, alone
 from hlograph.runtime.calls.memory import aligned
 from hlograph.runtime.executables.devices import synchronous_device
 
@@ -38,7 +38,7 @@ def made(function, *args, otherwise=refuse, device=None, **options):
     device = device or synchronous_device()
     compiled = compiled_on(device, lambda *arrays: tuple(function(*arrays)), args, **options)
     results = alone(jax.tree.leaves(compiled.out_info))
-    return numpy_call(compiled, alone(args), results, device, otherwise=otherwise)
+    return NumpyCalls(compiled, alone(args), results, device).written(otherwise)
 
 
 def sample(dtype, dims, seed=0):
@@ -178,7 +178,7 @@ def test_jax_arrays_pass_through(size):
     compiled = compiled_on(device, lambda s, x: (s + x, s * 2), [x, x])
     given = [Place((size,), x.dtype, 0, numpy=False), Place((size,), x.dtype, 1)]
     results = [Place((size,), x.dtype, 0), Place((size,), x.dtype, 1, numpy=False)]
-    call = numpy_call(compiled, given, results, device, otherwise=refuse)
+    call = NumpyCalls(compiled, given, results, device).written(refuse)
     with jax.enable_x64(True):
         state = jax.device_put(x, device)
     for factor in (1, 2, 4):
@@ -310,9 +310,8 @@ def test_results_that_lie_in_one_array(packed, dtype):
         return [jnp.concatenate([y.ravel() for y in results])] if packed else results
 
     compiled = compiled_on(device, function, [x])
-    call = numpy_call(
-        compiled, alone([x]), places or alone(jax.tree.leaves(compiled.out_info)), device, otherwise=refuse
-    )
+    results = places or alone(jax.tree.leaves(compiled.out_info))
+    call = NumpyCalls(compiled, alone([x]), results, device).written(refuse)
     first, second = call(x), call(x)
     check(first, (x, x[0, 0].reshape(()), x.ravel()[1:]))
     for array in first:
@@ -328,7 +327,7 @@ def test_flags_of_checks_come_back_where_one_is_false(kind):
     results = alone(jax.tree.leaves(compiled.out_info))
     if kind == "packed":
         results[1] = Place((3,), dtype, 1, 0)
-    call = numpy_call(compiled, alone([np.ones(3)]), results, device, otherwise=refuse, flags=True)
+    call = NumpyCalls(compiled, alone([np.ones(3)]), results, device, flags=True).written(refuse)
     total, flags = call(np.array([1.0, 2.0, 3.0]))
     assert total == 6.0
     assert (flags is None) == (kind == "alone")
