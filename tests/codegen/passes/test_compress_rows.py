@@ -58,6 +58,7 @@ MODELS: dict[str, tuple[Callable[..., Any], Sequence[Any], int]] = {
     "logistic": (lambda b: jnp.sum(BINARY * (FEW @ b) - jax.nn.softplus(FEW @ b)), (vector,), 8),
     "poisson": (lambda b: jnp.sum(poisson.logpmf(COUNTS, jnp.exp(FEW @ b))), (vector,), 16),  # zero has a branch
     "product": (lambda b: jnp.sum(Y * (X @ b)), (vector,), 5),
+    "one of them": (lambda b: jnp.sum(jnp.exp(FEW @ b)) + (X @ b)[7], (vector,), 8),  # in the gradient a pad
     "largest": (lambda b: jnp.max(FEW @ b) + jnp.min(jnp.exp(FEW @ b)), (vector,), 8),
     "counts of whole numbers": (lambda b: b[0] * jnp.sum(jnp.where(FEW @ b > 0, 3, 1)), (vector,), 8),
     "staged": (centred, (vector,), 8),
@@ -91,7 +92,6 @@ ALONE: dict[str, tuple[Callable[..., Any], str]] = {
     "rows": (lambda b: jnp.sum(jnp.cumsum(X @ b)), "needs them one by one"),
     "sorted": (lambda b: jnp.sum(jnp.sort(FEW @ b)[:3]), "sort needs them one by one"),
     "reversed": (lambda b: jnp.sum((FEW @ b)[::-1] * (FEW @ b)), "moves them"),
-    "one of them": (jax.grad(lambda b: jnp.sum((X @ b) ** 2) + (X @ b)[7]), "moves them"),
     "product": (lambda b: jnp.prod(1 + (FEW @ b) ** 2), "combined by multiply"),
 }
 
