@@ -11,7 +11,7 @@ does not keep every bit; of ops that are not in the table below nothing is known
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 import numpy as np
@@ -43,6 +43,7 @@ _SPECIAL = {
     "chlo.lgamma": "gammaln",
     "stablehlo.logistic": "expit",
 }
+_TRUTH = {"and": np.logical_and, "or": np.logical_or}
 _SUMS: Mapping[str, Callable[..., Array]] = {"add": np.sum, "maximum": np.max, "minimum": np.min}
 
 
@@ -50,16 +51,19 @@ class Constants:
     """The values of a block that follow from constants alone.
 
     Args:
-        block: the block; values from outside of it are not known.
+        block: the block; of the values from outside of it only constants are known.
     """
 
     def __init__(self, block: ir.Block) -> None:
         self._arrays: dict[ir.Value, Array | None] = {}
-        self._known: set[ir.Value] = set()
+        self._known: dict[ir.Value, None] = {}
         for view in block.operations:
             op = view.operation
-            if len(op.results) == 1 and _in_table(op) and all(x in self._known for x in op.operands):
-                self._known.add(op.results[0])
+            if len(op.results) == 1 and _in_table(op) and all(x in self._known or _is_plain(x) for x in op.operands):
+                self._known[op.results[0]] = None
+
+    def __iter__(self) -> Iterator[ir.Value]:
+        return iter(self._known)
 
     def __contains__(self, value: ir.Value) -> bool:
         return value in self._known
@@ -79,6 +83,12 @@ class Constants:
             if current not in self._arrays:
                 self._arrays[current] = _evaluate(op, [self._arrays[operand] for operand in op.operands])
         return self._arrays[value]
+
+
+def _is_plain(value: ir.Value) -> bool:
+    """Whether a value is a constant as it is, which may stand outside of the block."""
+    op = owner(value)
+    return op is not None and op.name == "stablehlo.constant" and _in_table(op)
 
 
 def _in_table(op: ir.Operation) -> bool:
@@ -131,8 +141,9 @@ def _reduce(op: ir.Operation, *operands: Array) -> Array | None:
         return None
     array, init = operands
     monoid, axes = monoid_of(op.regions[0].blocks[0]) or "", integers(op, "dimensions")
-    if monoid == "and" and array.dtype == bool:
-        return np.logical_and(array.all(axis=axes), init)
+    if array.dtype == bool:
+        each = {"and": array.all, "or": array.any}.get(monoid)
+        return None if each is None else _TRUTH[monoid](each(axis=axes), init)
     if monoid not in _SUMS or array.dtype.char not in "fdli" or not array.size:
         return None
     found = _SUMS[monoid](array, axis=axes)
@@ -150,14 +161,38 @@ def _gather(op: ir.Operation, x: Array, indices: Array) -> Array | None:
     """Whole rows of an array, one for each index."""
     numbers = Indexing.of(op)
     window = list(integers(op, "slice_sizes"))
-    one = indices.ndim == 2 and numbers.vector == 1 and indices.shape[1] == 1 and numbers.mapped == [0]
+    one = numbers.vector == 1 and indices.shape[1:] in ((), (1,)) and numbers.mapped == [0]
     rows = numbers.collapsed == [0] and window == [1, *x.shape[1:]] and numbers.offsets == list(range(1, x.ndim))
     if not one or not rows or numbers.batching or not x.shape[0]:
         return None
-    return x[np.clip(indices[:, 0], 0, x.shape[0] - 1)]
+    return x[np.clip(indices.reshape(-1), 0, x.shape[0] - 1)]
+
+
+def _cholesky(op: ir.Operation, x: Array) -> Array | None:
+    lower = "lower" not in op.attributes or ir.BoolAttr(op.attributes["lower"]).value
+    finite = x.dtype.char in "fd" and lower and bool(np.isfinite(x).all())
+    try:
+        return np.linalg.cholesky(np.tril(x) + np.tril(x, -1).swapaxes(-1, -2)) if finite else None
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _solve(op: ir.Operation, a: Array, b: Array) -> Array | None:
+    """A solution with a lower triangle, on the left."""
+    named = {name: ir.BoolAttr(op.attributes[name]).value for name in ("left_side", "lower", "unit_diagonal")}
+    plain = named == {"left_side": True, "lower": True, "unit_diagonal": False} and a.ndim == b.ndim == 2
+    if not plain or "NO_TRANSPOSE" not in str(op.attributes["transpose_a"]) or a.dtype.char not in "fd":
+        return None
+    if not (np.isfinite(a).all() and np.isfinite(b).all() and np.diagonal(a).all()):
+        return None
+    import scipy.linalg
+
+    return cast(Array, scipy.linalg.solve_triangular(a, b, lower=True))
 
 
 _RULES: Mapping[str, Callable[..., Array | None]] = {
+    "stablehlo.cholesky": _cholesky,
+    "stablehlo.triangular_solve": _solve,
     "stablehlo.dot_general": _dot,
     "stablehlo.gather": _gather,
     "stablehlo.reduce": _reduce,

@@ -27,6 +27,7 @@ _ALL = (
     Pass("inline", "inline calls, drop functions without a use"),
     Pass("roll_loops", "straight-line code that repeats a block becomes a loop"),
     Pass("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
+    Pass("fold_constants", "what depends on constants alone is computed once, in advance"),
     Pass("compress_rows", "rows of data that are only added up become fewer rows with the same sums"),
     Pass("loop_writes", "a scatter of one row in a loop becomes an update of that row", on_loops=True),
     Pass("work_into_loops", "elementwise work on what a loop reads row by row moves into the loop", on_loops=True),
@@ -169,7 +170,7 @@ Optimize: TypeAlias = 'Literal["default", "exact", "none"] | Sequence[str]'
 ON_LOOPS = ("loop_writes", "work_into_loops", "recompute_saved", "sink_reductions")
 
 # In this order: rolled loops have stacks to sink into, and what simplify finds is found in the loops' bodies too.
-DEFAULT = ("roll_loops", "simplify", "compress_rows", *ON_LOOPS, "reduce_in_blocks")
+DEFAULT = ("roll_loops", "simplify", "compress_rows", "fold_constants", *ON_LOOPS, "reduce_in_blocks")
 
 
 def resolve(optimize: Optimize) -> tuple[str, ...]:

@@ -60,6 +60,7 @@ def run(module: ir.Module, report: Report, *, rows: int = ROWS, reassociate: boo
     copy = clone_module(module)
     inline_calls(copy)
     run_pipeline(copy, "cse,symbol-dce")
+    erase_unused(copy)
     block = main_function(copy).regions[0].blocks[0]
     while _next(block, report, rows):
         erase_unused(copy)

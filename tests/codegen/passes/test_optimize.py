@@ -43,6 +43,7 @@ def test_without_reassociation_every_pass_that_can_is_told():
         "roll_loops{reassociate=false}",
         "simplify{reassociate=false}",
         "compress_rows{reassociate=false}",
+        "fold_constants{reassociate=false}",
         "loop_writes",
         "work_into_loops",
         "recompute_saved{reassociate=false}",
