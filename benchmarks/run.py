@@ -56,6 +56,7 @@ BENCHMARKS = (
     "cpu_math",
     "cpu_forms",
     "small_models",
+    "data",
     "small_model_remedies",
     "small_loops",
     "samplers",
