@@ -444,3 +444,17 @@ def _agree(signature: Signature, type_: ir.FunctionType, filename: str) -> None:
             )
             if not fits:
                 raise ArtifactError(f"{filename}: {what} {item} is declared as {actual} in the module")
+
+
+def dependent_roots(signature: Signature) -> dict[str, Dim]:
+    """The roots that the signature's constraints give in terms of others: name to dimension."""
+    constraints = known_constraints(signature)
+    signed = {root.name for root in signature.roots if root.kind == "value"}
+    found: dict[str, Dim] = {}
+    counts = {count.name for count in signature.counts}
+    for root in signature.roots:
+        symbol = dimension.symbol(root.name, signed=root.name in signed)
+        dim = constraints.canonical(symbol)
+        if dim != symbol and counts.isdisjoint(dimension.roots(dim)):
+            found[root.name] = dim
+    return found

@@ -28,7 +28,7 @@ _WHERE = {
     "load_bundle": ".runtime.bundles.bundle",
     "Function": ".runtime.function",
     "SparseParts": ".codegen.sparse_parts",
-    "Bucket": ".runtime.executables.policy",
+    "Bucket": ".codegen.passes.buckets",
     "CpuOptions": ".runtime.options",
     "function": ".runtime.compile",
     "jit": ".runtime.jit",
@@ -61,13 +61,13 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import passes as passes
     from .codegen.artifact.programs import load as load
+    from .codegen.passes.buckets import Bucket as Bucket
     from .codegen.program import Program as Program
     from .codegen.sparse_parts import SparseParts as SparseParts
     from .dialects.frontend import emit_stablehlo as emit_stablehlo
     from .runtime.bundles.bundle import bundle as bundle
     from .runtime.bundles.bundle import load_bundle as load_bundle
     from .runtime.compile import function as function
-    from .runtime.executables.policy import Bucket as Bucket
     from .runtime.function import Function as Function
     from .runtime.jit import jit as jit
     from .runtime.mode.classes import Mode as Mode

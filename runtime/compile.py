@@ -55,7 +55,7 @@ def function(
         rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
             stabilization), "full" for those of its own compiled modes, False for none; see docs/rewriting.md.
         cache_size: how many executables are kept.
-        policy: how sizes are met: "auto" (exact for the first few, then padded to buckets), "exact" (one compile per
+        policy: how sizes are met: "auto" (exact for the first, then padded to buckets), "exact" (one compile per
             size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
             name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
         optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit

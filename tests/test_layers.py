@@ -46,7 +46,7 @@ FLOORS = (
 # What passes share; every other file and folder of codegen/passes/ is a pass.
 SHARED = {
     *("registry", "rewriting", "report"),
-    *("xla_bugs", "pad_sums", "factor_loops", "stepwise", "constants"),
+    *("xla_bugs", "pad_sums", "factor_loops", "stepwise", "constants", "buckets"),
 }
 # Called by the plan for CPU, which knows more than a module says; not to be had by name.
 NO_PASS = {"pack_results"}

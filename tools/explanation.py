@@ -349,8 +349,8 @@ def policy_text(choice: Choice, *, refused: bool = False) -> str:
         return f"one compile for all sizes up to {choice}"
     if isinstance(choice, Bucket):
         return f"one compile for each of the bounds {_first_bounds(choice)}"
-    first = "padded:" if choice == "padded" else f"auto: exact for {EXACT_SIZES} sizes, then"
-    return f"{first} one compile for each of the bounds {_first_bounds(Bucket())}"
+    first = "padded:" if choice == "padded" else f"auto: exact for at most {EXACT_SIZES} sizes, else"
+    return f"{first} at most one compile for each of the bounds {_first_bounds(Bucket())}"
 
 
 def _first_bounds(bucket: Bucket) -> str:

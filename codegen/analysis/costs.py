@@ -18,6 +18,7 @@ as much as six additions.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from typing import Generic, TypeVar
 
 from ..ir.bindings import ir
 from ..ir.kinds import STABLEHLO, having
-from ..ir.values import dtype_of, elements_of, is_static, shape_of
+from ..ir.values import dtype_of, elements_of, is_static, main_function, shape_of
 
 Node = TypeVar("Node", bound=Hashable)
 
@@ -192,3 +193,28 @@ def cost(op: ir.Operation) -> int | None:
     if name in ("power", "remainder") and kind in "iu":
         costs = (2000, 4000)
     return costs[wide] * elements_of(result.type)
+
+
+def work(module: ir.Module) -> int:
+    """What a static module costs, in picoseconds, without its loops, of which the steps count that there are.
+
+    A contraction of m x k with k x n counts as m k n products, and a factorization of n x n as n^3.
+    """
+    total = 0
+    for view in main_function(module).regions[0].blocks[0].operations:
+        op = view.operation
+        if op.name == "stablehlo.while" or not len(op.results) or not is_static(op.results[0].type):
+            continue
+        price = cost(op)
+        if price is None:
+            sizes = [elements_of(x.type) for x in (*op.operands, *op.results) if is_static(x.type)]
+            count = math.isqrt(math.prod(sizes)) if op.name in _CONTRACTING else max(sizes)
+            if op.name in _FACTORING:
+                count *= shape_of(op.results[0])[-1] or 0
+            price = _ARITHMETIC[1] * count
+        total += price
+    return total
+
+
+_CONTRACTING = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.triangular_solve")
+_FACTORING = ("stablehlo.cholesky", "stablehlo.custom_call", "func.call")

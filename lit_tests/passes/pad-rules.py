@@ -79,8 +79,8 @@ show("stablehlo.dynamic_iota", [vector], lambda x: hlo.iota(x.builder, (*x.dims,
 show("stablehlo.dynamic_reshape", [rows], lambda x: hlo.reshape(x, (3 * x.dims[0],)))
 # CHECK: stablehlo.reshape: return reshape<6xf64>(x) : tensor<6xf64>
 show("stablehlo.reshape", [("float64", 2, 3), vector], lambda x, _: hlo.reshape(x, (6,)))
-# CHECK: stablehlo.dynamic_reshape: a = multiply(iota<0, 24xi64>(), 1) : tensor<24xi64>
-# CHECK-NEXT: return gather(reshape<24xf64>(x), clamp(0, add(multiply(remainder(a, maximum(n, 1)), 1), multiply(divide(a, maximum(n, 1)), 8)), 23)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<24xf64>
+# CHECK: stablehlo.dynamic_reshape: a = multiply(iota<0, 24xi32>(), 1) : tensor<24xi32>
+# CHECK-NEXT: return gather(reshape<24xf64>(x), clamp(0, add(multiply(remainder(a, convert<i32>(maximum(n, 1))), 1), multiply(divide(a, convert<i32>(maximum(n, 1))), 8)), 23)) {collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1]} : tensor<24xf64>
 show("stablehlo.dynamic_reshape", [columns], lambda x: hlo.reshape(x, (3 * x.dims[1],)))
 
 # Reversed along the padded axis the live elements are at the end: a window brings them to the front.

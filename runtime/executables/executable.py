@@ -81,6 +81,7 @@ class Executable:
         compiles: number of compilations.
         calls, live: number of calls by adapters, and the sum of their parts that were not padding.
         counting: held while these change.
+        rooms: memory for padded arguments, by their numbers (`padding.Room`).
     """
 
     prepared: PreparedProgram
@@ -95,6 +96,7 @@ class Executable:
         self.checks: tuple[CheckSpec, ...] = ()
         self.used = self.compiles = self.calls = 0
         self.live = 0.0
+        self.rooms: dict[int, Any] = {}
         self.counting = forks.lock()
         self._options = options
         self._device = device

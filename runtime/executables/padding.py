@@ -8,8 +8,8 @@ padded is cut without a copy. Sizes that the program computes from data are read
 from __future__ import annotations
 
 import math
-import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -18,20 +18,22 @@ import jax
 import numpy as np
 
 from ...codegen import dims as dimension
-from ...codegen import forks
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
-from ...codegen.ir.jax_compat import is_checkified, no_transformation, trace_state
+from ...codegen.ir.jax_compat import is_checkified, no_transformation, place, trace_state
+from ...codegen.passes.buckets import Tally
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
-from ..calls.memory import ALIGNMENT, aligned
+from ..calls.memory import aligned, sharer
 from ..host import is_from_python
 from .compiling import Check
+from .devices import default_device
 from .executable import Executable
 from .prepared import pending_size
 
 Shape = tuple[int, ...]
+Taken = list[tuple["deque[Room]", "Room"]]
 
 _STAGES = 64  # second stages that are kept for one first stage
 
@@ -42,6 +44,7 @@ class Adapter:
     Attributes:
         checks: those that the caller reads from the last result.
         executable: what runs it.
+        left, tally: after so many calls, and when there are no more on the tally, `learn` is called.
     """
 
     ready = True
@@ -59,6 +62,8 @@ class Adapter:
         self.executable = executable
         self.checks: tuple[CheckSpec, ...] = signature.checks
         self.used = 0
+        self.left, self.learn = 0, lambda: None
+        self.tally: Tally | None = None
         self._signature, self._sizes = signature, dict(sizes)
         self._second_stage = second_stage
         self._second_stages: dict[int, Adapter] = {}
@@ -70,7 +75,10 @@ class Adapter:
         for index, (argument, original) in enumerate(zip(padded.arguments, signature.arguments, strict=False)):
             shape = tuple(dimension.evaluate(dim, sizes) for dim in original.dims)
             if shape != argument.dims:  # where it fits as it is, the executable checks it
-                self._pads.append((index, shape, static_shape(argument.dims)))
+                whole = static_shape(argument.dims)
+                self._pads.append((index, shape, whole))
+                if 0 < math.prod(whole) * argument.dtype.itemsize <= Room.LARGEST:
+                    executable.rooms.setdefault(index, deque(maxlen=2))
         self._live = [
             _scalar(sizes[argument.size], device)
             for argument in padded.arguments[len(signature.arguments) :]
@@ -97,18 +105,32 @@ class Adapter:
         with executable.counting:
             executable.calls += 1
             executable.live += self._share
+            self.left -= 1
+            due = self.left == 0
+            if self.tally is not None:
+                self.tally.left -= 1
+                due = due or self.tally.left <= 0
+        if due:
+            self.learn()
         arrays = list(args)
+        taken: Taken = []
         for index, live, shape in self._pads:
             x = arrays[index]
             if x.shape != live:
                 find_sizes(self._signature, [np.shape(x) for x in args], values_of(self._signature, self._sizes))
-            arrays[index] = pad(x, shape)
+            arrays[index] = pad(x, shape, executable.rooms.get(index), taken)
         try:
             outputs = executable.way.run(*arrays, *self._live)
         except ValueError as error:
             if trace_state() == no_transformation() or is_from_python(error) or is_checkified():
                 raise
             outputs = executable.compile_and_call(*arrays, *self._live)
+        if taken:
+            arrived = outputs if type(outputs) is tuple else (outputs,)
+            until = min((x for x in arrived if isinstance(x, jax.Array)), key=lambda x: x.size, default=None)
+            for rooms, room in taken:
+                room.until = until
+                rooms.append(room)
         if self._plain:
             return outputs
         if self._pending:
@@ -193,8 +215,8 @@ def static_shape(dims: Sequence[Dim]) -> Shape:
 @lru_cache(maxsize=4096)
 def _scalar(value: int, device: Any) -> Any:
     """A live size on the device: JAX takes an array of its own at once, a numpy scalar takes it 10 us."""
-    with jax.ensure_compile_time_eval():  # what is kept must not belong to a trace that is under way
-        return jax.device_put(np.int32(value), device)
+    sharding = jax.sharding.SingleDeviceSharding(default_device() if device is None else device)
+    return place(np.array(value, np.int32), sharding, device is not None)
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
@@ -202,18 +224,26 @@ def _scalar(value: int, device: Any) -> Any:
 
 def in_host_memory(x: jax.Array) -> bool:
     """Whether a JAX array can be read as a numpy array without a transfer."""
-    devices = x.devices()
-    return len(devices) == 1 and next(iter(devices)).platform == "cpu"
+    return _is_host(x.sharding)
 
 
-def pad(x: Any, shape: Shape) -> Any:
+@lru_cache(maxsize=256)
+def _is_host(sharding: jax.sharding.Sharding) -> bool:
+    devices: Any = sharding.device_set
+    return [device.platform for device in devices] == ["cpu"]
+
+
+def pad(x: Any, shape: Shape, rooms: deque[Room] | None = None, taken: Taken | None = None) -> Any:
     """`x` in the low corner of an array of zeros.
 
     A JAX array that is given again, as a sampler does with its data, is padded once: what was made of it is kept for as
-    long as it lives.
+    long as it lives. Others use `rooms` in turn; what is `taken` of them the caller gives back.
     """
     if type(x) is np.ndarray:
-        return _host_pad(x, shape)
+        if rooms is None or taken is None or trace_state() != no_transformation():
+            return _host_pad(x, shape)
+        taken.append((rooms, Room.of(rooms, x, shape)))
+        return taken[-1][1].fill(x)
     key = (id(x), shape)
     found = _seen.get(key)
     if found is not None and found[0]() is x and found[1] is not None:
@@ -222,15 +252,25 @@ def pad(x: Any, shape: Shape) -> Any:
         return _device_pad(x, shape)
     if not isinstance(x, jax.Array):
         return _host_pad(np.asarray(x), shape)
-    again = found is not None and found[0]() is x
+    if trace_state() == no_transformation():
+        return _pad_array(x, shape, rooms, taken)
     with jax.ensure_compile_time_eval():  # what is kept must not belong to a trace that is under way
-        if not in_host_memory(x):
-            padded = _device_pad(x, shape)
-        else:
-            padded = _host_pad(np.asarray(x), shape)
-            if again or x.committed:
-                padded = _placed_as(x, padded)
+        return _pad_array(x, shape, None, None)
+
+
+def _pad_array(x: jax.Array, shape: Shape, rooms: deque[Room] | None, taken: Taken | None) -> Any:
+    key = (id(x), shape)
+    found = _seen.get(key)
+    again = found is not None and found[0]() is x
     reference = found[0] if found is not None and again else weakref.ref(x, lambda _: _seen.pop(key, None))
+    if not in_host_memory(x):
+        padded = _device_pad(x, shape)
+    elif rooms is not None and taken is not None and not again and (room := Room.of(rooms, x, shape)).shared:
+        taken.append((rooms, room))
+        padded = room.fill(x)
+    else:
+        padded = _host_pad(np.asarray(x), shape)  # where it is placed, calls that are short need not wait for it
+        padded = place(padded, x.sharding, x.committed)
     _seen[key] = (reference, padded if again else None)
     return padded
 
@@ -239,59 +279,54 @@ def pad(x: Any, shape: Shape) -> Any:
 _seen: dict[tuple[int, Shape], tuple[weakref.ref[Any], Any]] = {}
 
 
-def _placed_as(x: jax.Array, array: np.ndarray[Any, Any]) -> jax.Array:
-    return jax.device_put(array, x.sharding if x.committed else None)
-
-
 def _host_pad(x: np.ndarray[Any, Any], shape: Shape) -> np.ndarray[Any, Any]:
-    padded = _buffers.take(shape, x.dtype)
-    if x.shape[1:] == shape[1:]:
-        padded[: len(x)] = x
-        padded[len(x) :] = 0
-    else:
-        padded[...] = 0
-        padded[tuple(map(slice, x.shape))] = x
+    padded = aligned(shape, x.dtype)
+    padded[...] = 0
+    padded[tuple(map(slice, x.shape))] = x
     return padded
 
 
-class Buffers:
-    """Host memory for padded arguments, used again when JAX has let go of it.
+class Room:
+    """Memory for a padded argument that calls of one executable use in turn: fresh memory costs page faults.
 
-    JAX reads an aligned numpy array in place and holds a reference to it until it has: a buffer that nobody else refers
-    to is free. Fresh memory would cost a page fault for every 4 KiB, more than the copy into it.
+    Attributes:
+        until: what is there when the last call has read it; None where none has, or what came back are NumPy arrays.
+        shared: whether the JAX array is on the memory of the other.
     """
 
-    SMALLEST = 1 << 15  # bytes; below, malloc has it at hand
-    LARGEST_TOTAL = 1 << 28
-    PER_SIZE = 3
+    LARGEST = 1 << 24  # bytes
+    __slots__ = ("_array", "_live", "_placed", "_where", "shared", "until")
 
-    def __init__(self) -> None:
-        self._held: dict[int, list[np.ndarray[Any, Any]]] = {}
-        self._total = 0
-        self._lock = forks.lock()
+    def __init__(self, x: Any, shape: Shape, where: Any) -> None:
+        self._array = aligned(shape, x.dtype)
+        self._array[...] = 0
+        self._live: Shape = (0,) * len(shape)
+        self._where, self._placed, self.shared = where, None, True
+        if where is not None:
+            sharding, committed = where
+            self._placed = place(self._array, sharding, committed)
+            self.shared = self._placed.unsafe_buffer_pointer() == self._array.ctypes.data
+        self.until: Any = None
 
-    def take(self, shape: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-        """An array of this shape and dtype with anything in it."""
-        size = math.prod(shape) * dtype.itemsize
-        if size < self.SMALLEST:
-            return np.empty(shape, dtype)
-        with self._lock:
-            held = self._held.pop(size, [])
-            self._held[size] = held  # the last one used comes last
-            for number in range(len(held)):
-                if sys.getrefcount(held[number]) == 2:  # the list and the argument of this call: no view is left
-                    return aligned(shape, dtype, held[number])
-            buffer = np.empty(size + ALIGNMENT, np.uint8)
-            if len(held) < self.PER_SIZE and size <= self.LARGEST_TOTAL // 4:
-                held.append(buffer)
-                self._total += size
-                while self._total > self.LARGEST_TOTAL:
-                    oldest = next(iter(self._held))
-                    self._total -= oldest * len(self._held.pop(oldest))
-            return aligned(shape, dtype, buffer)
+    @staticmethod
+    def of(rooms: deque[Room], x: Any, shape: Shape) -> Room:
+        """One that no call reads, for arrays that lie as `x` does."""
+        where = None if type(x) is np.ndarray else (x.sharding, x.committed)
+        try:
+            room = rooms.popleft()
+        except IndexError:
+            return Room(x, shape, where)
+        free = room.until is None or (not room.until.is_deleted() and room.until.is_ready())
+        return room if free and room._where == where else Room(x, shape, where)
 
-
-_buffers = Buffers()
+    def fill(self, x: Any) -> Any:
+        """`x` with zeros behind it."""
+        live, before = x.shape, self._live
+        if live != before:
+            self._array[slice(live[0], before[0]) if live[1:] == before[1:] else ...] = 0
+            self._live = live
+        self._array[tuple(map(slice, live))] = np.asarray(x)
+        return self._array if self._placed is None else self._placed
 
 
 def _device_pad(x: Any, shape: Shape) -> Any:
@@ -304,7 +339,15 @@ def cut(x: Any, shape: Shape) -> Any:
         return x
     if type(x) is np.ndarray:
         return x[tuple(map(slice, shape))]
-    if isinstance(x, jax.core.Tracer) or x.weak_type or not in_host_memory(x):
+    if isinstance(x, jax.core.Tracer) or not in_host_memory(x):
         return jax.lax.slice(x, (0,) * x.ndim, shape)
-    view = np.asarray(x)[tuple(map(slice, shape))]
-    return _placed_as(x, np.ascontiguousarray(view))
+    if x.shape[1:] == shape[1:] and math.prod(shape):
+        x.block_until_ready()
+        found = _sharer(shape, x.dtype)(x)
+    else:
+        found = aligned(shape, x.dtype)
+        np.copyto(found, np.asarray(x)[tuple(map(slice, shape))])
+    return place(found, x.sharding, x.committed, x.weak_type)
+
+
+_sharer = lru_cache(maxsize=4096)(sharer)

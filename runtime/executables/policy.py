@@ -1,37 +1,36 @@
 """How each named size of a program is met: compiled exactly, or padded to a bucket.
 
 In: what the user says (`policy="auto"`, `{"n": "padded", "m": Bucket(factor=2), "k": 128}`), and the sizes of a call.
-Out: a `Plan` for the call: which sizes are compiled as they are, and which are live sizes below a bound. The decision
-to know: under `"auto"` an axis is exact for its first few sizes, so that a program that only ever sees one size pays
-nothing; after that it is padded, and a new size costs no compile.
+Out: a `Plan` for the call: which sizes are compiled as they are, and which are live sizes below a bound. Decisions to
+know: under `"auto"` the first size of an axis is exact, so that a program that only ever sees one size pays nothing;
+others are padded, and two that come again and again are exact then. The first bucket of an axis is as fine as `Bucket`
+has them; where more are needed lengths keep changing, and a bucket stands for three until one of these is called often.
 """
 
 from __future__ import annotations
 
 import difflib
-import itertools
 import warnings
-from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from ...codegen import dims as dimension
 from ...codegen import forks
-from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
-from ...codegen.signature import Signature, known_constraints
+from ...codegen.passes.buckets import DEFAULT_BUCKET, LARGEST, Axis, Bucket, Plan, PlanKey
+from ...codegen.signature import Signature, dependent_roots
 from ..calls.arguments import origin
+
+__all__ = ["LARGEST", "Bucket", "Plan", "PlanKey", "Policies", "dependent_roots"]
 
 Choice: TypeAlias = "Literal['auto', 'exact', 'padded'] | Bucket | int"
 PolicyArgument: TypeAlias = "Choice | Mapping[str, Choice]"
-PlanKey = tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]]
 
 NAMES = ("auto", "exact", "padded")
-EXACT_SIZES = 3  # sizes of an axis that "auto" compiles exactly
+EXACT_SIZES = 3  # sizes of an axis that "auto" compiles exactly: the first, and those that come often
 WARN_AFTER = 8  # sizes of an exact axis after which a warning is due
-LARGEST = 2**31 - 1
 NOTHING: Mapping[str, int] = {}
+_LEARNED = ("auto", "padded")  # those whose bounds follow from what sizes there have been
 
 
 class RecompilationWarning(UserWarning):
@@ -40,92 +39,6 @@ class RecompilationWarning(UserWarning):
 
 class PaddingRefusedWarning(UserWarning):
     """A size should be padded and an op has no rule for it: calls are compiled exactly."""
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """Bounds that grow by a factor: each call runs on the executable of the least bound that holds its size.
-
-    Attributes:
-        factor: ratio of a bound to the one before, > 1.
-        start: the least bound.
-        multiple: bounds are multiples of this (but for `limit`).
-        limit: the greatest bound, if there is to be one; larger sizes are refused.
-    """
-
-    factor: float = 1.25
-    start: int = 16
-    multiple: int = 8
-    limit: int | None = None
-    _bounds: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if not self.factor > 1:
-            raise PolicyError(f"Bucket: factor must be greater than 1, got {self.factor}")
-        for name in ("start", "multiple"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise PolicyError(f"Bucket: {name} must be a positive integer, got {value!r}")
-        if self.limit is not None and (not isinstance(self.limit, int) or self.limit < 0):
-            raise PolicyError(f"Bucket: limit must be an integer >= 0 or None, got {self.limit!r}")
-
-    def bound(self, size: int) -> int:
-        """The least bound that is not below `size`.
-
-        Raises:
-            PolicyError: the size is above the limit.
-        """
-        if self.limit is not None and size > self.limit:
-            raise PolicyError(f"size {size} is above the bucket's limit {self.limit}")
-        bounds = self._bounds
-        if not bounds or bounds[-1] < size:
-            self._grow(size)
-        found = bounds[bisect_left(bounds, size)]
-        return found if self.limit is None else min(found, self.limit)
-
-    def _grow(self, size: int) -> None:
-        bounds = list(self._bounds)
-        while not bounds or bounds[-1] < size:
-            last = bounds[-1] if bounds else 0
-            wanted = self.start if not bounds else last * self.factor
-            steps = -int(-wanted // self.multiple)
-            bounds.append(max(steps * self.multiple, last + self.multiple))
-        if len(bounds) > len(self._bounds):
-            self._bounds[:] = bounds
-
-
-DEFAULT_BUCKET = Bucket()
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How the sizes of one call are met.
-
-    Attributes:
-        exact: root name to size, for those compiled as they are.
-        bounds: root name to bound, for those that are padded.
-    """
-
-    exact: Mapping[str, int]
-    bounds: Mapping[str, int]
-
-    @property
-    def key(self) -> PlanKey:
-        """Equal for calls that run on one executable, in whatever order the sizes are."""
-        return frozenset(self.exact.items()), frozenset(self.bounds.items())
-
-    def __str__(self) -> str:
-        parts = [f"{name}={size}" for name, size in self.exact.items()]
-        parts += [f"{name}<={bound}" for name, bound in self.bounds.items()]
-        return ", ".join(parts) or "static"
-
-
-@dataclass
-class _Axis:
-    seen: dict[int, None] = field(default_factory=dict)
-    warm: int = -1  # sizes up to this one have buckets, see `Policies.warmed`
-    refused: str = ""
-    warned: bool = False
 
 
 class Policies:
@@ -163,7 +76,7 @@ class Policies:
                     self.choices[leader] = self.choices[name]
         self._limits = {name: c for name, c in self.choices.items() if isinstance(c, int) and name in names}
         self._count_limits = {name: c for name, c in self.choices.items() if isinstance(c, int) and name in counts}
-        self._axes = {name: _Axis() for name in names if name not in follows}
+        self._axes = {name: Axis() for name in names if name not in follows}
         self._lock = forks.lock()
 
     def plan(self, sizes: Mapping[str, int], *, exact: bool = False, up_to: Mapping[str, int] = NOTHING) -> Plan:
@@ -184,16 +97,19 @@ class Policies:
                 if abs(sizes[name]) > limit:
                     raise PolicyError(f"size {name} = {sizes[name]} is above its bound {limit}", name)
             for name, axis in self._axes.items():
-                size, choice = sizes[name], self.choices[name]
-                is_new = abs(size) > max(axis.warm, up_to.get(name, -1))
+                size, choice, warm = sizes[name], self.choices[name], max(axis.warm, up_to.get(name, -1))
+                is_new = abs(size) > warm
                 if is_new and len(axis.seen) <= 4 * WARN_AFTER:
                     axis.seen.setdefault(size)
-                is_first = is_new and size in itertools.islice(axis.seen, EXACT_SIZES)
-                padded = choice != "exact" and (choice != "auto" or not is_first) and abs(size) <= LARGEST
+                if is_new and not (exact or axis.exact or max(axis.bounds, default=-1) >= abs(size)):
+                    axis.exact.append(size)
+                is_exact = is_new and size in axis.exact
+                padded = choice != "exact" and (choice != "auto" or not is_exact) and abs(size) <= LARGEST
                 if exact or axis.refused or not padded:
                     fixed[name] = size
                 else:
-                    bounds[name] = self.bound(name, abs(size))
+                    bound = self.bound(name, abs(size))
+                    bounds[name] = axis.bound(abs(size), bound, warm) if choice in _LEARNED else bound
         return Plan(fixed, bounds | self._count_limits)
 
     def bound(self, name: str, size: int) -> int:
@@ -209,6 +125,34 @@ class Policies:
             return (choice if isinstance(choice, Bucket) else DEFAULT_BUCKET).bound(size)
         except PolicyError as error:
             raise PolicyError(f"size {name}: {error}", name) from None
+
+    def finest(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """The least bounds of sizes whose bounds follow from what sizes there have been."""
+        found = {name: abs(sizes[name]) for name in self._axes if self.choices[name] in _LEARNED}
+        return {name: self.bound(name, size) for name, size in found.items() if size <= LARGEST}
+
+    def refine(self, finest: Mapping[str, int]) -> None:
+        """From now on the sizes that have these least bounds are met at them."""
+        with self._lock:
+            for name, bound in finest.items():
+                self._axes[name].fine.add(bound)
+
+    def favour(self, sizes: Mapping[str, int]) -> bool:
+        """From now on these sizes are exact under "auto", if there are not enough such; whether that is news."""
+        news = False
+        with self._lock:
+            for name, axis in self._axes.items():
+                is_open = self.choices[name] == "auto" and not axis.refused and abs(sizes[name]) > axis.warm
+                if is_open and sizes[name] not in axis.exact and len(axis.exact) < EXACT_SIZES:
+                    axis.exact.append(sizes[name])
+                    news = True
+        return news
+
+    def keeps(self, bounds: Mapping[str, int]) -> None:
+        """There are executables for these bounds."""
+        for name, bound in bounds.items():
+            if self.choices.get(name) in _LEARNED and name in self._axes:
+                self._axes[name].bounds = sorted({*self._axes[name].bounds, bound})
 
     def buckets(self, name: str, largest: int) -> list[range]:
         """The sizes of each bucket that calls with sizes from 0 to the largest meet.
@@ -267,7 +211,8 @@ class Policies:
     def warn_of_recompilation(self, program: str, signature: Signature, plan: Plan, depth: int) -> None:
         """Says, once for each, that a size has been compiled anew for many values."""
         with self._lock:
-            often = {name: axis for name in plan.exact if len((axis := self._axes[name]).seen) > WARN_AFTER}
+            exact = {name for name in plan.exact if self._axes[name].refused or self.choices[name] == "exact"}
+            often = {name: axis for name in exact if len((axis := self._axes[name]).seen) > WARN_AFTER}
             due = {name: list(axis.seen) for name, axis in often.items() if not axis.warned}
             for name in due:
                 often[name].warned = True
@@ -286,20 +231,6 @@ class Policies:
 def above_bound(signature: Signature, error: PolicyError) -> ArgumentShapeError:
     """What callers are told of a size above its bound: where it is from, too."""
     return ArgumentShapeError(f"{error}{origin(signature, frozenset([error.size]))}")
-
-
-def dependent_roots(signature: Signature) -> dict[str, Dim]:
-    """The roots that the signature's constraints give in terms of others: name to dimension."""
-    constraints = known_constraints(signature)
-    signed = {root.name for root in signature.roots if root.kind == "value"}
-    found: dict[str, Dim] = {}
-    counts = {count.name for count in signature.counts}
-    for root in signature.roots:
-        symbol = dimension.symbol(root.name, signed=root.name in signed)
-        dim = constraints.canonical(symbol)
-        if dim != symbol and counts.isdisjoint(dimension.roots(dim)):
-            found[root.name] = dim
-    return found
 
 
 def check_choice(what: str, choice: object) -> None:

@@ -16,7 +16,9 @@ from typing import Any
 import jax
 
 from ...codegen import forks
+from ...codegen.analysis.costs import work
 from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
+from ...codegen.passes.buckets import OFTEN, Tally
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ...codegen.signature import CheckSpec
@@ -73,6 +75,9 @@ class Serving:
         self._device, self._x64, self._tell = device, x64, tell
         self._executables: dict[Any, Executable] = {}
         self._prepared: dict[Key, PreparedProgram] = {}
+        self._tallies: dict[tuple[int, ...], Tally] = {}
+        for stored in shelf.values():
+            self.policies.keeps(stored.sizes.bounds)
         self._without_threads: list[object] = []
         forks.watch(self)
 
@@ -127,7 +132,7 @@ class Serving:
         traced = any(isinstance(x, jax.core.Tracer) for x in args)
         plan, entry = self._entry(key, sizes, number, traced or any(map(is_sharded, args)), depth + 1)
         if isinstance(entry, Adapter):
-            adapter = entry if traced else self._remember(key, entry)
+            adapter = entry if traced else self._remember(key, entry, sizes)
             return adapter.checks, self._run_first(adapter.executable, adapter.run, args)
         self.policies.warn_of_recompilation(self._program.name, self._signature, plan, depth)
 
@@ -235,7 +240,7 @@ class Serving:
                 self._prepare(entry, sizes)
                 yield entry
                 return
-            self._remember(self._key(sizes), entry)
+            self._remember(self._key(sizes), entry, sizes)
         yield from self._stages(bucket, counts, number)
 
     def _stages(self, plan: Plan, counts: Mapping[str, Sequence[int]], number: int) -> Iterator[Executable]:
@@ -250,7 +255,7 @@ class Serving:
 
     # ---- what is kept -----------------------------------------------------------------------------------------------
 
-    def _remember(self, key: Key, adapter: Adapter) -> Adapter:
+    def _remember(self, key: Key, adapter: Adapter, sizes: Mapping[str, int]) -> Adapter:
         """Keeps what these sizes need, unless another thread has just done so; the one that is kept."""
         with self.lock:
             known = self.entries.get(key)
@@ -260,7 +265,25 @@ class Serving:
                 self._forget_calls(lambda entry: isinstance(entry, Adapter))
                 self._tell()
             self.entries[key] = adapter
+            finest, executable, tally = self.policies.finest(sizes), adapter.executable, None
+            coarse = any(executable.sizes.bounds.get(name, bound) > bound for name, bound in finest.items())
+            if coarse and (tally := self._tallies.get(place := tuple(finest.values()))) is None:
+                prepared = getattr(executable, "prepared", None)  # not of one that is loaded
+                tally = self._tallies[place] = Tally(0 if prepared is None else prepared.program.find(work))
+            adapter.left, adapter.tally, adapter.learn = OFTEN, tally, lambda: self._learn(sizes, key, tally)
         return adapter
+
+    def _learn(self, sizes: Mapping[str, int], key: Key, tally: Tally | None) -> None:
+        """A size has come often, or one of a bucket that might be finer: what is planned anew is forgotten."""
+        is_favoured = (tally is None or tally.left > 0) and self.policies.favour(sizes)
+        if not is_favoured and tally is None:
+            return
+        if not is_favoured:
+            self.policies.refine(self.policies.finest(sizes))
+        with self.lock:
+            entry = self.entries.get(key)
+            self._forget_calls(lambda each: each is entry or (not is_favoured and getattr(each, "tally", 0) is tally))
+            self._tell()
 
     def _forget(self, executable: Executable) -> None:
         with self.lock:

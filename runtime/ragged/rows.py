@@ -27,11 +27,12 @@ from ...codegen import signature as signatures
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
 from ...codegen.errors import ArgumentError, ArgumentShapeError, HlographError, PaddingError, PolicyError
+from ...codegen.passes.buckets import DEFAULT_BUCKET, Bucket
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Signature
 from ...dialects.jax.trace import is_key
 from ..executables.padding import cut, pad
-from ..executables.policy import WARN_AFTER, Bucket, Policies
+from ..executables.policy import WARN_AFTER, Policies
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
@@ -87,7 +88,7 @@ class RowsFunction:
         others = "auto" if isinstance(options.policy, Mapping) else options.policy
         choices: dict[str, Any] = {**dict.fromkeys(self.names, others), **given}
         # Where "auto" leaves it open, rows and ragged sizes are padded from the first call on.
-        choices |= {name: "padded" for name in self.ragged if choices[name] == "auto"}
+        choices |= {name: DEFAULT_BUCKET for name in self.ragged if choices[name] in ("auto", "padded")}
         choices[rows] = ROW_BUCKET if choices[rows] in ("auto", "padded") else choices[rows]
         of_sizes = Argument("rows", np.dtype(bool), tuple(map(dimension.symbol, self.names)))
         self._policies = Policies(choices, Signature((of_sizes,), (), signatures.find_roots([of_sizes])))

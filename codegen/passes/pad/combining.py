@@ -16,7 +16,7 @@ from ...dims import Dim, minimum
 from ...dtypes import kind_of, limits
 from ...ir.bindings import ir
 from ...ir.kinds import direction_of, form_of, identity, monoid_of
-from ...ir.values import attributes_of, dot_sides, integers
+from ...ir.values import attributes_of, dot_sides, integers, owner
 from . import facts
 from .facts import Fact
 from .live import Live, attributes_of_op
@@ -213,18 +213,21 @@ def _last(block: ir.Block, dtype: DType) -> Any:
     They compare the first operand alone: `a < b` and `a > b` of integers and booleans; floats with NaN last.
     """
     texts: dict[ir.Value, str] = dict(zip(block.arguments, "ab", strict=False))
+
+    def text_of(value: ir.Value) -> str:
+        outside = owner(value)  # constants may stand outside of the region
+        return texts.get(value) or ("?" if outside is None else _constant_text(outside))
+
     for view in block.operations:
         operation = view.operation
-        operands = ", ".join(texts.get(value, "?") for value in operation.operands)
+        operands = ", ".join(map(text_of, operation.operands))
         if operation.name == "stablehlo.return":
             break
         if operation.name == "stablehlo.compare":
             total = " total" if "TOTALORDER" in str(attributes_of(operation.attributes).get("compare_type")) else ""
             text = f"{direction_of(operation)}{total}({operands})"
         elif operation.name == "stablehlo.constant":
-            value = str(operation.attributes["value"]).lower()
-            is_nan = value.startswith(("dense<0x7f", "dense<0x7e", "dense<0x7c"))  # without its sign
-            text = "nan" if is_nan else "0" if value.startswith("dense<0.0") else "?"
+            text = _constant_text(operation)
         else:
             text = f"{operation.name}({operands})"
         texts[operation.results[0]] = text
@@ -236,6 +239,14 @@ def _last(block: ir.Block, dtype: DType) -> Any:
         nan = np.array(np.nan).astype(dtype)
         return nan[()] if np.isnan(nan) else None
     return None
+
+
+def _constant_text(operation: ir.Operation) -> str:
+    if operation.name != "stablehlo.constant":
+        return "?"
+    value = str(operation.attributes["value"]).lower()
+    is_nan = value.startswith(("dense<0x7f", "dense<0x7e", "dense<0x7c"))  # without its sign
+    return "nan" if is_nan else "0" if value.startswith("dense<0.0") else "?"
 
 
 @pads("chlo.top_k")

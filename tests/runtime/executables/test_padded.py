@@ -13,8 +13,7 @@ from scripts import run_script
 
 import hlograph
 from hlograph.errors import ArgumentShapeError, PaddingError
-from hlograph.runtime.calls.memory import is_aligned
-from hlograph.runtime.executables.padding import Buffers, _seen, cut, pad
+from hlograph.runtime.executables.padding import _seen, cut, pad
 from hlograph.runtime.executables.policy import PaddingRefusedWarning, RecompilationWarning
 
 RNG = np.random.default_rng(0)
@@ -59,19 +58,35 @@ def test_one_executable_serves_all_sizes_of_a_bucket() -> None:
     assert entry.padding_share == pytest.approx(1 - np.mean(np.arange(17) / 16))
     assert stats.padding_share == entry.padding_share
     f(*data(17))
-    assert [x.sizes for x in f.stats.by_executable] == ["n<=16", "n<=24"]
+    assert [x.sizes for x in f.stats.by_executable] == ["n<=16", "n<=96"]
 
 
-def test_auto_compiles_three_sizes_as_they_are_and_then_pads() -> None:
-    f = likelihood("auto")
-    for n in (5, 5, 6, 7, 8, 9, 10, 5, 6):
-        f(*data(n))
-    assert [(x.policy, x.sizes) for x in f.stats.by_executable] == [
-        ("exact", "n=5, b_0=3"),
-        ("exact", "n=6, b_0=3"),
-        ("exact", "n=7, b_0=3"),
-        ("padded", "n<=16"),
-    ]
+@pytest.mark.parametrize(
+    ("policy", "lengths", "expected"),
+    [
+        ("auto", [5] * 40, {"exact": ["5"], "padded": []}),
+        ("auto", range(5, 40), {"exact": ["5"], "padded": ["16", "96"]}),
+        ("auto", range(90, 0, -1), {"exact": ["90"], "padded": ["96"]}),
+        ("auto", [5, 6] * 40, {"exact": ["5", "6"], "padded": ["16"]}),  # both come often
+        ("auto", [5, 6, 7, 8] * 40, {"exact": ["5", "6", "7"], "padded": ["16"]}),
+        ("padded", range(1, 400), {"exact": [], "padded": ["16", "96", "192", "384", "752"]}),
+        ("padded", [40, 90] * 40, {"exact": [], "padded": ["40", "96"]}),
+        ("padded", [90, 200, 300] * 40, {"exact": [], "padded": ["96", "240", "304", "384"]}),
+        # A bucket that is called often is made finer.
+        ("padded", [40, *range(250, 300)] * 6, {"exact": [], "padded": ["40", "304", "384"]}),
+    ],
+)
+def test_what_lengths_compile(policy, lengths, expected) -> None:
+    f = hlograph.jit(lambda x: (x * 2.0).sum(), dims={"x": ("n",)}, policy=policy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in lengths:
+            assert f(np.ones(n, np.float32)) == 2 * n
+    found: dict[str, list[int]] = {"exact": [], "padded": []}
+    for entry in f.stats.by_executable:
+        found[entry.policy].append(int(re.search(r"[0-9]+", entry.sizes)[0]))
+    assert {kind: [str(x) for x in sorted(sizes)] for kind, sizes in found.items()} == expected
+    assert f.stats.compiles == len(f.stats.by_executable)
 
 
 def test_values_of_arguments_are_sizes_like_others() -> None:
@@ -244,17 +259,3 @@ def test_a_jax_array_that_comes_again_is_padded_once_and_forgotten_with_it() -> 
     del x
     gc.collect()
     assert key not in _seen
-
-
-def test_host_memory_is_used_again_only_when_nobody_reads_it() -> None:
-    buffers = Buffers()
-    first = buffers.take((100, 100), np.dtype(np.float64))
-    second = buffers.take((100, 100), np.dtype(np.float64))
-    assert first.ctypes.data != second.ctypes.data
-    assert is_aligned(first)
-    place = first.ctypes.data
-    kept = first[3:]
-    del first
-    assert buffers.take((200, 50), np.dtype(np.float64)).ctypes.data != place
-    del kept
-    assert buffers.take((200, 50), np.dtype(np.float64)).ctypes.data == place

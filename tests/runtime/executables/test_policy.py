@@ -29,7 +29,7 @@ def test_default_buckets_are_geometric_multiples_of_eight() -> None:
     assert bounds[0] == 16
     assert all(bound % 8 == 0 for bound in bounds)
     assert all(b <= a * 1.25 + 8 for a, b in itertools.pairwise(bounds))
-    assert len(bounds) == 28  # with three exact sizes, less than 40 compiles for lengths up to 10,000
+    assert len(bounds) == 28  # and three exact sizes are the most that lengths up to 10,000 compile
 
 
 @given(
