@@ -234,7 +234,19 @@ def shape_and_dtype(argument: Argument, value: Any) -> tuple[tuple[int, ...], An
         )
     if not isinstance(dtype, np.dtype):
         raise ArgumentTypeError(f"argument {argument.name!r}: expected dtype {argument.dtype}, got {dtype}")
+    if is_misread(value) and dtype.isnative:
+        raise ArgumentTypeError(f"argument {argument.name!r} has masked elements; give values to them by x.filled(...)")
     return tuple(shape), dtype, bool(getattr(value, "weak_type", False))
+
+
+def is_misread(value: Any) -> bool:
+    """Whether the elements of an array are others than its memory shows: masked, or in another order of bytes.
+
+    `jax.jit` takes either for what the memory shows, where it knows the dtype and shape from an earlier call.
+    """
+    if not getattr(getattr(value, "dtype", None), "isnative", True):
+        return True
+    return type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value)
 
 
 def shapes_of(arguments: Sequence[Argument], arrays: Sequence[Any]) -> list[tuple[int, ...]]:

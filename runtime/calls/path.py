@@ -51,7 +51,7 @@ import numpy as np
 from ...codegen.dtypes import kind_of
 from ...codegen.ir.jax_compat import array_type, is_checkified, trace_mode, x64_flag, x64_switch
 from ...codegen.signature import Root, Signature
-from .arguments import MISSING, check_fits
+from .arguments import MISSING, check_fits, is_misread
 
 X64 = x64_flag()
 _INLINE = 5  # up to so many arguments are asked one by one whether they are tracers
@@ -116,7 +116,7 @@ def call_function(
     given = f"given({passed}*more)"
     names = {"MISSING": MISSING, "given": given_arguments, "tracers": TRACERS, "no_tracers": TRACERS.isdisjoint, **ways}
     names |= {"failing": (ValueError, TypeError, FloatingPointError), "index": operator.index, "unknown": _UNKNOWN}
-    names |= {"check_fits": check_fits, "x64": X64, "array": array_type(), "latest": latest}
+    names |= {"check_fits": check_fits, "x64": X64, "array": array_type(), "latest": latest, "misread": is_misread}
     if not returns_jax:
         # One question for all arguments, which are no tracers where nothing is traced.
         mode, attribute, names["untraced"] = trace_mode()
@@ -132,7 +132,8 @@ def call_function(
             lines += [f"    if type(a{i:d}) is int: check_fits(argument_{i:d}, a{i:d})"]
     lines += [f"    entry = entries[{_key_text(signature.roots, 'a{}')}]", f"except unknown: return slow({given})"]
     missing = f"{values[-1]} is MISSING or " if values else ""
-    lines += [f"if {missing}more or not entry.way.ready: return slow({given})"]
+    misread = "".join(f" or type({value}) is not array and misread({value})" for value in values if returns_jax)
+    lines += [f"if {missing}more or not entry.way.ready{misread}: return slow({given})"]
     wide = ways["widened"] is not None
     if wide and values:
         lines += [f"if not x64.value: {passed}= widened(({passed}))"]

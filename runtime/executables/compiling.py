@@ -21,7 +21,7 @@ from ...codegen.ir.jax_compat import initialize_lapack, no_transformation, trace
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
 from .. import host
-from ..calls.arguments import converted
+from ..calls.arguments import converted, is_misread, shapes_of
 from ..calls.from_numpy import NumpyCalls, Place, alone
 from ..options import Numpy
 from ..transforms.callee import StaticModule
@@ -169,6 +169,8 @@ def by_jax(run: Any, signature: Signature, numpy: Numpy, packed: Sequence[Packed
     flag, in_x64, wide = x64_flag(), x64_caller(), x64_flag().value
 
     def converting(*args: Any) -> Any:
+        if any(map(is_misread, args)):
+            shapes_of(signature.arguments, args)  # which says what is wrong
         returned = in_x64(run, args) if wide and not flag.value else run(*args)
         found = unpacked(packed, jax.tree.leaves(returned))
         results = [x if number in numpy.results else np.array(x) for number, x in enumerate(found)]

@@ -24,7 +24,7 @@ from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGrap
 from ...codegen.ir.jax_compat import is_checkified, no_transformation, place, trace_state
 from ...codegen.passes.buckets import Tally
 from ...codegen.signature import CheckSpec, Signature
-from ..calls.arguments import check_constraints, check_count, find_sizes, shapes_of, values_of
+from ..calls.arguments import check_constraints, check_count, find_sizes, is_misread, shapes_of, values_of
 from ..calls.memory import aligned, sharer
 from ..host import is_from_python
 from .compiling import Check
@@ -116,8 +116,9 @@ class Adapter:
         taken: Taken = []
         for index, live, shape in self._pads:
             x = arrays[index]
-            if x.shape != live:
-                find_sizes(self._signature, [np.shape(x) for x in args], values_of(self._signature, self._sizes))
+            if x.shape != live or (type(x) is not np.ndarray and is_misread(x)):
+                shapes = shapes_of(self._signature.arguments, args)
+                find_sizes(self._signature, shapes, values_of(self._signature, self._sizes))
             arrays[index] = pad(x, shape, executable.rooms.get(index), taken)
         try:
             outputs = executable.way.run(*arrays, *self._live)

@@ -71,16 +71,6 @@ def test_every_dtype_and_rank(dtype):
         check(call(y, *args), (y + 1, *args, *[x.T for x in args]))
 
 
-def test_arguments_of_any_strides():
-    base = sample(np.dtype(float), (12, 10))
-    call = made(lambda x: (x * 2,), base[::2, ::-3])
-    for x in (base[::2, ::-3], base.T[:4, :6].T, np.asfortranarray(base[:6, :4]), base[:6, :4]):
-        check(call(x), (x * 2,))
-    x = base[:6, :4].copy()
-    x.flags.writeable = False
-    check(call(x), (x * 2,))
-
-
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("count", [STAGED // 8 - 1, STAGED // 8, STAGED // 8 + 1])
 @pytest.mark.parametrize("offset", [0, 1])
