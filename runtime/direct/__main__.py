@@ -10,8 +10,7 @@ import contextlib
 import sys
 import threading
 
-from .. import kept
-from . import verdict
+from . import kept, verdict
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -22,8 +22,8 @@ import jax
 from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_blas
-from .. import kept
 from ..object_files import DirectCallRefused
+from . import kept
 from .llvm_ir import translated
 from .object_code import IrCode, ObjectCode, binding, once, parsed
 

@@ -33,8 +33,9 @@ from typing import Any
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
-from .. import kept, platforms
+from .. import platforms
 from ..object_files import DirectCallRefused
+from . import kept
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault

@@ -24,8 +24,7 @@ import pytest
 
 import hlograph
 from hlograph.codegen.ir import jax_compat
-from hlograph.runtime import kept
-from hlograph.runtime.direct import object_code, self_test, verdict
+from hlograph.runtime.direct import kept, object_code, self_test, verdict
 from hlograph.runtime.direct.verdict import Verdict
 from hlograph.runtime.executables import direct_way
 

@@ -14,8 +14,8 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from hlograph.runtime import kept, object_files
-from hlograph.runtime.direct import llvm_ir, native_code, object_code, verdict
+from hlograph.runtime import object_files
+from hlograph.runtime.direct import kept, llvm_ir, native_code, object_code, verdict
 
 pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
