@@ -318,7 +318,8 @@ class Room:
         except IndexError:
             return Room(x, shape, where)
         free = room.until is None or (not room.until.is_deleted() and room.until.is_ready())
-        return room if free and room._where == where else Room(x, shape, where)
+        fits = free and room._where == where and room._array.dtype == x.dtype
+        return room if fits else Room(x, shape, where)
 
     def fill(self, x: Any) -> Any:
         """`x` with zeros behind it."""

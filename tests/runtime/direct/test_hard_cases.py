@@ -81,6 +81,8 @@ ARGUMENTS: dict[str, tuple[Callable[[np.ndarray, Path], Any], type[Exception] | 
     "masked": (lambda x, _: np.ma.masked_array(x, x > 5), ArgumentTypeError),
     "byte-swapped": (lambda x, _: x.astype(x.dtype.newbyteorder()), ArgumentTypeError),
     "a byte-swapped subclass": (lambda x, _: x.astype(x.dtype.newbyteorder()).view(np.recarray), ArgumentTypeError),
+    "float32": (lambda x, _: x.astype(np.float32), ArgumentTypeError),
+    "integers": (lambda x, _: x.astype(int), ArgumentTypeError),
     "long double": (lambda x, _: x.astype(np.longdouble), ArgumentTypeError),
     "objects": (lambda x, _: x.astype(object), ArgumentTypeError),
     "transposed": (lambda x, _: x.T, ArgumentShapeError),
