@@ -194,13 +194,13 @@ SHELVES = {
     ),
     "models": (3_405, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (2_096, r"tools/"),
-    "calls": (8_400, r"runtime/|hlograph/"),
-    "rules": (10_700, r"dialects/"),
-    "pad": (3_300, r"codegen/passes/pad/"),
+    "calls": (8_900, r"runtime/|hlograph/"),
+    "rules": (10_800, r"dialects/"),
+    "pad": (3_400, r"codegen/passes/pad/"),
     "passes": (8_200, r"codegen/passes/"),
-    "core": (15_900, r"codegen/"),
+    "core": (16_000, r"codegen/"),
 }
-TESTS = 54_500  # lines of tests/ and lit_tests/
+TESTS = 55_000  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:
