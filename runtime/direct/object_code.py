@@ -130,6 +130,8 @@ def binding() -> Any:
         llvm.check_jit_execution()
     except (ImportError, OSError, RuntimeError) as error:
         raise DirectCallRefused(f"LLVM cannot make machine code here: {error}") from None
+    with contextlib.suppress(AttributeError):  # else it stays held in a process that is forked meanwhile
+        forks.lock(lambda: llvm.ffi.lib._lock._lock)
     return llvm
 
 

@@ -2,9 +2,11 @@
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -277,3 +279,28 @@ def test_many_processes_and_threads_at_once(cache: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(run, range(3))) == {"2 True\n"}
     assert [path.suffix for path in stored()] == [".o", ".o"]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork:RuntimeWarning")
+def test_a_process_that_is_forked_while_a_thread_compiles() -> None:
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.is_set():
+            native_code.bound("hlograph_logp", 0, 5)
+
+    native_code.native_code()
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(2):
+            pool.submit(work)
+        for _ in range(4):
+            child = os.fork()
+            if not child:
+                signal.alarm(30)
+                native_code.bound("hlograph_logp", 0, 5)
+                os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if status:
+                break
+        over.set()
+    assert status == 0
