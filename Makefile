@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance demo without-jax bench versions smoke canary dist aot ops clean
+.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance demo without-jax aarch64 bench versions smoke canary dist aot ops clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -34,6 +34,7 @@ help:
 	@echo 'make without-jax  a model in C, and in a Python without JAX, through a PJRT plugin'
 	@echo 'make docs     the site, into build/docs/html, in an environment of its own (two minutes once notebooks are cached)'
 	@echo 'make docs-check  the same, and pages of it opened in a headless Chromium: pictures in build/docs-shots'
+	@echo 'make aarch64  direct calls on an ARM Linux that QEMU emulates: self-test, tests, 200 random programs (an hour and more)'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, many chains, into docs/gpu.md (GPU=cpu tries it)'
@@ -163,6 +164,22 @@ docs: build/docs-venv/.installed
 
 docs-check: docs
 	@$(DOCS_PY) tests/site.py
+
+# The machine is made at the first time, as root on Debian or Ubuntu: 1.3 GB. There a test takes some thirty times as
+# long as here. A step that fails does not keep the next ones from running. AARCH64_COUNT: random programs.
+AARCH64 := build/aarch64/python
+AARCH64_COUNT ?= 200
+AARCH64_TESTS := tests/runtime/direct/test_direct_call.py tests/runtime/direct/test_native_code.py \
+	tests/runtime/direct/test_platforms.py tests/runtime/direct/test_c_function.py
+define timed
+	echo '==> $(1)'; start=$$(date +%s); $(2) || failed=1; echo "==> $(1): $$(( $$(date +%s) - start )) s"
+endef
+aarch64: setup
+	@.ci/aarch64 build/aarch64
+	@$(call timed,self-test,$(AARCH64) -P -m hlograph.runtime.direct --again); \
+	$(call timed,tests,$(AARCH64) -P -m pytest -q -n0 -o timeout=7200 -p no:cacheprovider $(AARCH64_TESTS)); \
+	$(call timed,$(AARCH64_COUNT) random programs,$(AARCH64) tests/direct_programs.py --count $(AARCH64_COUNT) --jobs $(TEST_WORKERS)); \
+	exit $${failed:-0}
 
 bench: setup
 	@$(PY) benchmarks/run.py

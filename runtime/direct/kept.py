@@ -76,15 +76,15 @@ def store(name: str, data: bytes) -> None:
 def _is_safe(folder: Path) -> bool:
     """Whether nobody but this user and root can put something of ours in it aside, or lead its path elsewhere."""
     real = folder.resolve()
+    if not hasattr(os, "geteuid"):  # Windows: what is in the user's own folders nobody else can write to
+        own = [Path.home(), Path(os.environ.get("LOCALAPPDATA") or Path.home())]
+        return any(real.is_relative_to(home.resolve()) for home in own)
     return all(_is_own(os.lstat(part)) for part in {folder, *folder.parents, real, *real.parents})
 
 
 def _is_own(status: os.stat_result) -> bool:
-    """Whether this user or root owns a file, link or folder, and nobody else can change it, or what they own in it.
-
-    Windows says nothing of that here; the folder for the user's own data, which is the only one there, is private.
-    """
-    if not hasattr(os, "geteuid"):
+    """Whether this user or root owns a file, link or folder, and nobody else can change it, or what they own in it."""
+    if not hasattr(os, "geteuid"):  # its folder says it
         return True
     mode = status.st_mode
     sticky = stat.S_ISDIR(mode) and mode & stat.S_ISVTX

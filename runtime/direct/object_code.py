@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from ...codegen import forks
 from ..object_files import DirectCallRefused, names
-from ..platforms import c_function, here
+from .platforms import c_function, here
 
 Made = TypeVar("Made")
 

@@ -8,6 +8,7 @@ with PJRT bit by bit, then called from threads and in a forked process. A differ
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
 import sys
@@ -27,6 +28,7 @@ from . import verdict
 
 LIMIT = 120  # seconds that a program may take; half a second is usual
 THREADS, CALLS = 4, 25
+FORKS = sys.platform == "linux"  # elsewhere the system's own libraries do not live through it, or it does not exist
 FAMILIAR, OTHERS = 16, 130  # random programs where the tests have run, and elsewhere
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]  # and its arguments
@@ -157,10 +159,10 @@ def tried(program: Program, *, regions: bool = True) -> str:
         list(pool.map(check, ["among several threads"] * (THREADS * CALLS)))
     if not (np.array([np.finfo(np.float64).tiny]) * 0.25)[0] > 0:
         raise RuntimeError("subnormal numbers are zero after a call")
-    if not note.startswith("no direct call"):
+    if FORKS and not note.startswith("no direct call"):
         child = os.fork()
         if not child:
-            signal.alarm(LIMIT)  # nobody else ends it
+            limit()  # nobody else ends it
             try:
                 check("in a forked process")
                 os._exit(0)
@@ -172,16 +174,25 @@ def tried(program: Program, *, regions: bool = True) -> str:
     return note
 
 
+def limit() -> None:
+    """Ends this process if a program takes too long."""
+    if hasattr(signal, "alarm"):
+        signal.alarm(LIMIT)
+    else:
+        faulthandler.dump_traceback_later(LIMIT, exit=True)
+
+
 def run() -> None:
     """The self-test, in a process that does nothing else."""
-    os.nice(10)  # others wait for their programs, and nobody for this one
+    if hasattr(os, "nice"):
+        os.nice(10)  # others wait for their programs, and nobody for this one
     verdict.assume(verdict.Verdict(True, "assumed by the self-test"))
     jax.config.update("jax_enable_x64", True)
     notes = dict(line.partition(": ")[::2] for line in verdict.lines())
     for name, trial in trials():
         if name in notes:
             continue
-        signal.alarm(LIMIT)
+        limit()
         print(name, end="", flush=True)
         try:
             notes[name] = trial()
@@ -191,7 +202,7 @@ def run() -> None:
         print(f": {notes[name]}", flush=True)
     notes.pop("names", None)
     count = sum(note.startswith("direct call") for note in notes.values())
-    why = f"{count:d} of {len(notes):d} programs are called directly, from threads and after a fork too"
+    why = f"{count:d} of {len(notes):d} programs are called directly, from threads{' and after a fork' * FORKS} too"
     print(verdict.Verdict(count > 0, why if count else f"no program is called directly: {notes.popitem()[1]}"))
 
 

@@ -15,6 +15,7 @@ but this user and root can have written it (`kept`).
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import os
@@ -33,9 +34,8 @@ from typing import Any
 
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
-from .. import platforms
 from ..object_files import DirectCallRefused
-from . import kept
+from . import kept, platforms
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
@@ -115,19 +115,20 @@ def identity() -> str:
     """
     folder = Path(__file__).parent
     code = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".src"))
-    code += [folder.parent / f"{name}.py" for name in ("object_files", "platforms", "wire")]
+    code += [folder.parent / f"{name}.py" for name in ("object_files", "wire")]
     told = [text for package in _PACKAGES for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.
-    told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), _processor()]
+    told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), _machine()]
     parts = ["\n".join(told).encode(), *(path.name.encode() + path.read_bytes() for path in code)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
 
-def _processor() -> str:
+def _machine() -> str:
+    """The processor, whose cores may differ; where Linux does not tell, also the system, which brings the C library."""
     with contextlib.suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
-        return "\n".join(line for line in lines if line.startswith(("model name", "flags")))
-    return platform.processor()
+        lines = dict.fromkeys(Path("/proc/cpuinfo").read_text().splitlines())
+        return "\n".join(line for line in lines if line.startswith(("model name", "flags", "Features", "CPU ")))
+    return f"{platform.platform()} {platform.processor()}"
 
 
 def _package(name: str) -> tuple[str, str]:
@@ -149,7 +150,7 @@ def name() -> str:
 
 def lines() -> list[str]:
     """Those of the record that are complete."""
-    return next(kept.read(name()), b"").decode(errors="replace").split("\n")[:-1]
+    return next(kept.read(name()), b"").decode(errors="replace").replace("\r", "").split("\n")[:-1]
 
 
 def read() -> Verdict | None:
@@ -167,7 +168,8 @@ def found() -> Verdict:
         return Verdict(False, NOWHERE)
     if next(kept.read(name()), None) is None:
         path.unlink(missing_ok=True)  # somebody else's
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+b") as record:
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags, 0o600), "a+b") as record:
         _lock_file(record, "LOCK_EX")  # for the self-test, too, which has the file open
         try:
             return read() or _tried(record)
@@ -179,9 +181,22 @@ def found() -> Verdict:
 
 def _lock_file(file: Any, how: str) -> None:
     with contextlib.suppress(ImportError, OSError):  # a system or a file system without locks
-        import fcntl
+        if sys.platform == "win32":
+            import msvcrt
 
-        fcntl.flock(file, getattr(fcntl, how))
+            file.seek(1 << 30)  # nobody else could read or write what is locked
+            if how == "LOCK_UN":
+                return msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+            while True:
+                try:
+                    return msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                except OSError as error:
+                    if error.errno != errno.EDEADLK:  # another process has had it for ten seconds
+                        raise
+        else:
+            import fcntl
+
+            fcntl.flock(file, getattr(fcntl, how))
 
 
 def _tried(record: Any) -> Verdict:

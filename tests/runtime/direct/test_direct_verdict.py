@@ -75,7 +75,7 @@ def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: p
     of: Any = verdict.identity
     found = of()
     assert found == of.__wrapped__()
-    changes = {"_package": lambda _: ("9.9", ""), "_processor": lambda: "", "_PACKAGES": ()}
+    changes = {"_package": lambda _: ("9.9", ""), "_machine": lambda: "", "_PACKAGES": ()}
     for name, change in changes.items():
         with monkeypatch.context() as patch:
             patch.setattr(verdict, name, change)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Collection
 from typing import NamedTuple
 
-from .object_files import DirectCallRefused
+from ..object_files import DirectCallRefused
 
 _MATH = [
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf"),
@@ -53,7 +53,7 @@ class Platform(NamedTuple):
 _LINUX = ("libm.so.6",), frozenset([*_KERNELS, "sincos", "sincosf"]), _GLIBC
 _APPLE = ["__sincos", "__sincosf", "__sincos_stret", "__sincosf_stret", "__bzero", "bzero", "memset_pattern16"]
 # `sys.platform` and `platform.machine()`; functions of the compiler's library, and __chkstk, stand apart on Windows.
-_PLATFORMS = {
+PLATFORMS = {
     ("linux", "x86_64"): Platform("x86-64 Linux", ("ELF", 62), "mxcsr", *_LINUX),
     ("linux", "aarch64"): Platform("ARM Linux", ("ELF", 183), "fpcr", *_LINUX),
     ("darwin", "arm64"): Platform(
@@ -79,9 +79,9 @@ def here() -> Platform:
     Raises:
         DirectCallRefused: nothing is known of it.
     """
-    found = _PLATFORMS.get((sys.platform, platform.machine()))
+    found = PLATFORMS.get((sys.platform, platform.machine()))
     if found is None:
-        known = ", ".join(known.name for known in _PLATFORMS.values())
+        known = ", ".join(known.name for known in PLATFORMS.values())
         raise DirectCallRefused(f"machine code is loaded on {known} only, not on {platform.platform()}")
     return found
 
