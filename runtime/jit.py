@@ -27,8 +27,14 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
-from ..codegen.errors import ArgumentError, ArgumentShapeError, GraphError, HlographError, OptionError
-from ..codegen.ir.jax_compat import no_transformation, trace_state, vmapped
+from ..codegen.errors import (
+    ArgumentError,
+    ArgumentShapeError,
+    GraphError,
+    HlographError,
+    OptionError,
+)
+from ..codegen.ir.jax_compat import is_checkified, no_transformation, trace_state, vmapped
 from ..codegen.ir.jax_tracing import is_staging
 from ..codegen.ir.tidy import tidy
 from ..codegen.passes import parse_spec
@@ -45,7 +51,7 @@ from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument
 from .executables.stats import Stats
 from .function import ARRAY, Function
-from .jitted import X64, Found, Programs, kind_of
+from .jitted import DISABLED, Found, Programs, context, kind_of
 from .lowered.ahead import AheadFunction, wanted_sharding
 from .lowered.stages import Lowered, Stages
 from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
@@ -110,9 +116,11 @@ class Jit(Written):
     # ---- calls ------------------------------------------------------------------------------------------------------
 
     def _call(self, /, *args: Any, **kwargs: Any) -> Any:
+        if DISABLED.value:  # who looks for a mistake wants the Python function
+            return self._run_by_jax(args, kwargs)
         dynamic, static = self._parameters.split(args, kwargs) if self._static else ((args, kwargs), ())
         leaves, tree = tree_util.tree_flatten(dynamic)
-        key = (tree, static, X64.value, *[kind_of(leaf) for leaf in leaves])
+        key = (tree, static, context(), *[kind_of(leaf) for leaf in leaves])
         try:
             plan = self._plans.get(key)
         except TypeError:  # a static argument without a hash: JAX says so
@@ -121,7 +129,7 @@ class Jit(Written):
             if trace_state() != no_transformation() and self._stays_jaxs(leaves):
                 return self._jax(*args, **kwargs)
             try:
-                plan = self._plan(self._parameters.describe(tree, static), leaves)
+                plan = self._plan(self._parameters.describe(tree, static), leaves, given=(args, kwargs))
             except ClosesOverTracers:
                 return self._jax(*args, **kwargs)
             if len(self._plans) >= _KNOWN_CALLS:
@@ -173,10 +181,10 @@ class Jit(Written):
 
     def _stays_jaxs(self, leaves: Sequence[Any]) -> bool:
         """Whether a call in a transformation is one of the Python function: in a trace of ours, whose passes see all of
-        it; for symbolic sizes of somebody else's; and for another platform than the function's."""
+        it; for symbolic sizes of somebody else's; for another platform than the function's; and for `checkify`."""
         symbolic = any(type(size) is not int for leaf in leaves for size in np.shape(leaf))
         elsewhere = self._device is not None and platform_of(self._device) != platform_of(None)
-        return symbolic or elsewhere or is_tracing()
+        return symbolic or elsewhere or is_tracing() or is_checkified()
 
     def _run_by_jax(self, args: Any, kwargs: Any) -> Any:
         forks.refuse_forked(f"{self._parameters.name} cannot run")
@@ -211,8 +219,10 @@ class Jit(Written):
 
     # ---- plans ------------------------------------------------------------------------------------------------------
 
-    def _plan(self, call: calls.Call, leaves: Sequence[Any], sizes: Mapping[str, int] | None = None) -> calls.Plan:
-        """How to run calls with flat arguments like these, or with other sizes."""
+    def _plan(
+        self, call: calls.Call, leaves: Sequence[Any], sizes: Mapping[str, int] | None = None, given: Any = None
+    ) -> calls.Plan:
+        """How to run calls with flat arguments like these (those `given`), or with other sizes."""
         programs = self._programs
         try:
             specs = self._parameters.specs(call, leaves)
@@ -230,6 +240,8 @@ class Jit(Written):
             return calls.Plan()
         found = programs.find(call, specs, sizes)
         if isinstance(found, HlographError):
+            if named and given is not None:
+                self._jax.trace(*given[0], **given[1])  # what is wrong with known sizes, too, is the user's to see
             self._refuse(found, named)
             return calls.Plan()
         if found is None:
@@ -249,8 +261,9 @@ class Jit(Written):
 
     def _refuse(self, error: HlographError, named: bool) -> None:
         """Raises where the policy needs a program; else says once why `jax.jit` runs the function."""
-        if named and self._programs.needed:  # a wrong number of its own, `jax.jit` raises as well
-            raise error.__cause__ if isinstance(error.__cause__, ArithmeticError) else error
+        if named and self._programs.needed:
+            remedy = 'policy="auto" and "exact" let jax.jit run it, one compile per size; or leave the axis out of dims'
+            raise type(error)(f"{error}. {remedy}") from error.__cause__
         if str(error) not in self._warned:
             self._warned.add(str(error))
             how = "one compile per size" if named else "as it is"
@@ -262,6 +275,16 @@ class Jit(Written):
     def _look_up(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], calls.Call, dict[str, Any], Found]:
         dynamic, leaves, call, specs = self._parameters.read(args, kwargs)
         return dynamic, call, specs, self._programs.find(call, specs, calls.sizes_of(call, specs, leaves))
+
+    @property
+    def trace(self) -> Any:
+        """As `jax.jit(f).trace`, of the function as it is: what `jax.export.export` of this object takes."""
+        return self._jax.trace
+
+    @property
+    def eval_shape(self) -> Any:
+        """As `jax.jit(f).eval_shape`."""
+        return self._jax.eval_shape
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that calls with such arguments run, traced now if it is the first time.

@@ -29,6 +29,7 @@ from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
 from ..codegen.errors import DeviceError, GraphError, HlographError
 from ..codegen.ir.jax_compat import array_type, x64_flag
+from ..codegen.ir.jax_tracing import states
 from ..codegen.passes import compress_rows, reduce_in_blocks
 from ..codegen.passes.registry import is_default
 from ..codegen.passes.xla_bugs import LIBRARY, bugs_of
@@ -48,6 +49,9 @@ from .options import CompileOptions
 
 Key = Hashable
 X64 = x64_flag()
+DISABLED, PRECISION, *_PROMOTIONS = states(
+    "disable_jit", "default_matmul_precision", "numpy_dtype_promotion", "numpy_rank_promotion"
+)
 Static = tuple[tuple[str, type, Any], ...]  # name, type (1 == 1.0 == True) and value, by name
 
 # A function without loops is lowered to see what passes find in it where it has so many equations, of which some
@@ -217,6 +221,11 @@ def kind_of(value: Any) -> tuple[Any, ...]:
     return type(value), shape, dtype, getattr(value, "weak_type", None), has_sharded_type(value)
 
 
+def context() -> tuple[Any, ...]:
+    """What else than the arguments decides what is traced: contexts such as `jax.default_matmul_precision`."""
+    return X64.value, PRECISION.value, _PROMOTIONS[0].value, _PROMOTIONS[1].value
+
+
 def has_sharded_type(value: Any) -> bool:
     """Whether an array's type says how it lies on a mesh with explicit axes."""
     aval = getattr(value, "aval", None)
@@ -229,7 +238,7 @@ def has_sharded_type(value: Any) -> bool:
 def types_of(leaves: Sequence[Any]) -> Key:
     """A key that differs where `jax.jit` traces arguments anew."""
     avals = [jax.typeof(leaf) for leaf in leaves]
-    return (X64.value, *[(aval.shape, aval.dtype, aval.weak_type) for aval in avals])
+    return (context(), *[(aval.shape, aval.dtype, aval.weak_type) for aval in avals])
 
 
 # ---- plans ----------------------------------------------------------------------------------------------------------
@@ -316,7 +325,7 @@ def recognizing_call(
     """A call that knows JAX arrays of certain types, and passes on all others. For one array:
 
         def call(a0=MISSING, /, *more, **keywords):
-            if type(a0) is array and a0.aval is aval0 and x64.value is wide and not more and not keywords:
+            if type(a0) is array and a0.aval is aval0 and x64.value is wide and .. and not more and not keywords:
                 return run(a0)
             return otherwise(*given(a0, *more), **keywords)
 
@@ -331,6 +340,8 @@ def recognizing_call(
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
     names |= {"array": array_type(), "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
+    names |= {"precision": PRECISION, "wanted": PRECISION.value, "disabled": DISABLED}
+    free = "x64.value is wide and precision.value is wanted and not disabled.value"
     names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
@@ -339,13 +350,13 @@ def recognizing_call(
     returned = f"return {outputs}" if restore is None else f"return restore({outputs})"
     if tree is None:
         parameters = ", ".join([*(f"a{i}=MISSING" for i in numbers), *["/"] * bool(avals), "*more", "**keywords"])
-        lines = [f"if {same} and x64.value is wide and not more and not keywords: {returned}"]
+        lines = [f"if {same} and {free} and not more and not keywords: {returned}"]
         rest = f"*given({passed}*more)"
     else:
         parameters, rest = "*args, **keywords", "*args"
         lines = [
             "leaves, found = flatten((args, keywords))",
-            "if found == tree and x64.value is wide:",
+            f"if found == tree and {free}:",
             f"    {passed or '_ '}= leaves",
             f"    if {same}: {returned}",
         ]
@@ -429,7 +440,7 @@ class Programs:
         """
         flat, tree = tree_util.tree_flatten(list(specs.values()))
         kinds = tuple((spec.shape, spec.dtype, spec.weak_type) for spec in flat)
-        key = (tuple(specs), tree, call.static, X64.value, kinds)
+        key = (tuple(specs), tree, call.static, context(), kinds)
         with self._lock:
             tracing = self._tracing.setdefault(key, forks.lock())
         with tracing:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from ..codegen.passes.registry import Optimize, resolve
 from ..codegen.program import Program
 from ..codegen.renamed import renamed_options
-from .executables.policy import PolicyArgument
+from .executables.policy import PolicyArgument, check_choice
 
 DEFAULT_CACHE_SIZE = 128
 
@@ -145,6 +145,8 @@ class CompileOptions:
             PassError: `optimize` names an unknown pass.
         """
         passes, plans, numpy = resolve(optimize), CpuOptions.of(cpu), _numpy_of(outputs)
+        for choice in policy.values() if isinstance(policy, Mapping) else [policy]:
+            check_choice("policy", choice)
         if cache_size < 1:
             raise ValueError(f"cache_size must be at least 1, got {cache_size}")
         if plans.client == "sync" and numpy is None:

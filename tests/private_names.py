@@ -71,6 +71,9 @@ TRACING register_number | `import hlograph.dialects.jax.trace` fails | SRC.core:
 TRACING register_number | jax.numpy refuses fractions of sizes, which then are a trace per value | NUMBERS jax:jit
 TRACING keep_staged | DIMENSIONS | SRC.interpreters.partial_eval:DynamicJaxprTrace.process_primitive
 TRACING keep_staged | DIMENSIONS | SRC.config:eager_constant_folding
+TRACING keep_staged | errors of JAX name a line of ours | SRC.traceback_util:register_exclusion
+TRACING states | functions of `hlograph.jit` cannot be made | SRC.config:{disable_jit,default_matmul_precision}
+TRACING states | functions of `hlograph.jit` cannot be made | SRC.config:{numpy_dtype_promotion,numpy_rank_promotion}
 TRACING keep_scan_lengths | a scan with a symbolic `length` is refused | SRC.lax.control_flow.loops:_infer_scan_length
 TRACING callbacks | DIMENSIONS | SRC.callback:{pure_callback_p,io_callback_p}
 TRACING callbacks | DIMENSIONS | SRC.debugging:debug_callback_p

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..codegen.artifact.inspection import origin, role
 from ..codegen.dims import parse
-from ..codegen.errors import PolicyError
+from ..codegen.errors import PolicyError, UnsupportedGraphError
 from ..codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
 from ..codegen.program import Program
 from ..codegen.signature import Argument, Root, Signature, known_constraints
@@ -97,9 +97,6 @@ def explain(
 ) -> Explanation:
     """Explains every size of a program that is not static: where it comes from, how it is met, what padding does.
 
-        print(hlograph.explain(program))
-        hlograph.explain(fn).save_html("fn.html")
-
     Args:
         source: a `Program`; a compiled function (of `hlograph.function` or `Program.compile`, or of `hlograph.jit` once
             it was called), whose own policy and statistics are used; or what `emit_stablehlo` takes.
@@ -115,7 +112,12 @@ def explain(
     Raises:
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
     """
-    program, function = _find(source, specs, dims)
+    try:
+        program, function = _find(source, specs, dims)
+    except UnsupportedGraphError as error:
+        if not hasattr(source, "guards"):  # no jitted function
+            raise
+        return Explanation(source.__name__, (("no program for all sizes", [(str(error),)]),), [], str)
     chosen = policy if policy is not None else function.options.policy if function is not None else "auto"
     signature = program.signature
     choices = Policies(chosen, signature).choices
@@ -278,10 +280,8 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
 def _only(source: Any, found: Sequence[Any]) -> Any:
     """What there is one of."""
     if len(found) != 1:
-        raise ValueError(
-            f"explain: {source!r} has traced {count(len(found), 'program')}; "
-            "give arguments to say which is meant: explain(function, *arguments)"
-        )
+        traced = count(len(found), "program")
+        raise ValueError(f"explain: {source!r} has traced {traced}; say which is meant: explain(function, *arguments)")
     return found[0]
 
 

@@ -36,9 +36,10 @@ def keep_staged(is_open: Callable[[Any], bool]) -> None:
     Args:
         is_open: whether a parameter of such an equation has sizes that are not known.
     """
-    from jax._src import config
+    from jax._src import config, traceback_util
     from jax._src.interpreters import partial_eval
 
+    traceback_util.register_exclusion(__file__)  # or JAX takes the frame below for the user's
     kind: Any = partial_eval.DynamicJaxprTrace
     own = kind.process_primitive
 
@@ -127,3 +128,10 @@ def is_staging() -> bool:
     from jax._src.interpreters import partial_eval
 
     return isinstance(core.trace_ctx.trace, partial_eval.DynamicJaxprTrace)
+
+
+def states(*names: str) -> Sequence[Any]:
+    """Objects whose `value` is what this thread has for an option of `jax.config` now."""
+    from jax._src import config
+
+    return [getattr(config, name) for name in names]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator
@@ -510,6 +511,12 @@ def location_text(location: ir.Location) -> str:
     """A location in short: the graph's variable, or what JAX calls the op. JAX's own text is a whole call stack."""
     _before, quote, rest = str(location).partition('"')
     return rest.partition('"')[0] if quote else "unknown location"
+
+
+def place_text(location: ir.Location | None) -> str:
+    """The line that an op comes from, as far as JAX has said: `model.py:12 in loss`; "" for others."""
+    found = re.search(r'"([^"]*)"\("([^"]+)":(\d+)', str(location))
+    return f"{os.path.basename(found[2])}:{found[3]} in {found[1]}" if found else ""
 
 
 # ---- what is in a module -------------------------------------------------------------------------------------------

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -27,7 +25,7 @@ from ...codegen.ir.host_calls import HostCall
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.ir.jax_tracing import callbacks, without_order
 from ...codegen.ir.modules import to_bytecode
-from ...codegen.ir.values import numpy_dtype
+from ...codegen.ir.values import numpy_dtype, place_text
 from .rules import call_module, sizes_of
 from .scope import read_size
 
@@ -87,9 +85,8 @@ def _name(primitive: str, params: dict[str, Any]) -> str:
     while isinstance(own, functools.partial):
         own = own.func
     inside = repr(params["fmt"]) if own is None else getattr(own, "__name__", type(own).__name__)
-    found = re.search(r'"([^"]+)":(\d+)', str(ir.Location.current))
-    where = f" at {Path(found[1]).name}:{found[2]}" if found else ""
-    return f"jax.{primitive.replace('debug_', 'debug.')}({inside}){where}"
+    place = place_text(ir.Location.current)
+    return f"jax.{primitive.replace('debug_', 'debug.')}({inside}){place and f' at {place}'}"
 
 
 def unordered(jaxpr: Any) -> Any:

@@ -59,6 +59,7 @@ class Scope(export.SymbolicScope):
         guards: the answers so far, by what was asked.
         limits: what numbers made of sizes must not exceed to be exact as data.
         open: whether something was left open that `strict` would answer.
+        traced: whether the trace is over, and what asks is how JAX lowers it.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Scope(export.SymbolicScope):
         self.strict = strict
         self.guards: dict[tuple[str, Dim], Constraint] = {}
         self.limits: dict[tuple[Dim, int], Constraint] = {}
-        self.open = False
+        self.open = self.traced = False
         self._different = {c.lhs - c.rhs for c in known if c.relation == "!="}
         self._dims: dict[str, Dim] = {}
         super().__init__(constraints)

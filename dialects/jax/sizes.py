@@ -67,7 +67,8 @@ def watch() -> None:
 
 def _class_of(kind: type, size: Any) -> type:
     """For `isinstance(n, int)`, which asks for this where the type is another one."""
-    return int if type(size.scope) is Scope and not is_inside(sys._getframe(1)) else kind
+    scope = size.scope
+    return int if type(scope) is Scope and not scope.traced and not is_inside(sys._getframe(1)) else kind
 
 
 def _is_open(value: Any) -> bool:

@@ -11,11 +11,14 @@ is taken that calls no platform's own library. What the user's code does on one 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import linecache
 import os
 import re
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,6 +41,7 @@ from ...codegen.ir.bindings import ir, new_context, run_pipeline
 from ...codegen.ir.functions import inline_calls
 from ...codegen.ir.host_calls import TARGET as HOST
 from ...codegen.ir.host_calls import HostCall
+from ...codegen.ir.jax_compat import inconclusive_error
 from ...codegen.ir.jax_tracing import closed_over
 from ...codegen.ir.modules import deserialize_portable, verify
 from ...codegen.ir.tidy import drop_identities, sizes_first
@@ -67,8 +71,12 @@ _LONG = 500
 _NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "schur", "hessenberg"})
 
 # The lines that JAX shows, in errors and in jaxprs, are the user's and none of these.
-for _folder in ("codegen", "dialects", "runtime"):
-    register_exclusion(f"{Path(__file__).parents[2] / _folder}{os.sep}")
+_FOLDERS = [f"{Path(__file__).parents[2] / folder}{os.sep}" for folder in ("codegen", "dialects", "runtime")]
+for _folder in _FOLDERS:
+    register_exclusion(_folder)
+# Nor of these packages and modules: of a frame that JAX keeps it keeps the file alone.
+_PACKAGES = [f"{os.path.dirname(str(package.__file__))}{os.sep}" for package in (jax, np)]
+_NOT_USERS = (*_FOLDERS, *_PACKAGES, contextlib.__file__, functools.__file__, "<frozen")
 
 
 class NotWanted(Exception):
@@ -232,7 +240,7 @@ def trace(
         else:
             refused = error
             if not isinstance(refused, UnsupportedGraphError):
-                refused = UnsupportedGraphError(_reason(name, roots, error))
+                refused = UnsupportedGraphError(_reason(name, roots, error, sizes is not None))
             refused.guards = (*fixed, *guards)
             raise refused from (None if refused is error else error)
 
@@ -314,6 +322,8 @@ class _Attempt:
                 raise ClosesOverTracers
             if self.wanted is not None and not self.wanted(jaxpr):
                 raise NotWanted
+            if scope is not None:
+                scope.traced = True
             _refuse_own_branches(equations(jaxpr), self.platforms, self.name)
             if (without := unordered(jaxpr)) is not jaxpr:
                 evaluated = jaxpr_as_fun(without)
@@ -362,17 +372,33 @@ def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
     return [jax.random.key_data(x) if is_key(x) else x for x in leaves], tree, keys
 
 
-def _reason(name: str, roots: Sequence[str], error: Exception) -> str:
-    reason = (
-        f"JAX cannot trace {name!r} with symbolic sizes ({', '.join(roots)}): {type(error).__name__}: "
-        f"{first_lines(error)}"
-    )
-    if isinstance(error, jax.errors.JAXTypeError | jax.errors.JAXIndexError):
-        return reason  # it is about values, with known sizes too
-    return (
-        f'{reason}. A constraint such as constraints=("{roots[0]} >= 2",) may decide what is open; else leave the axis '
-        "out of dims, or use jax.jit, which traces each size on its own"
-    )
+def _reason(name: str, roots: Sequence[str], error: Exception, called: bool) -> str:
+    """What JAX says, at which line of the user's, and what may help: an answer of JAX's `called` for is known."""
+    text, sizes = first_lines(error), ", ".join(roots)
+    if found := re.search(r"custom_call @(\w+)", str(error)):
+        text = f"a program cannot hold the call of a foreign function, {found[1]}"
+    text = text.replace("'_DimExpr' object", f"a size that is not known yet ({sizes})")
+    place = _line_of(error)
+    reason = f"JAX cannot trace {name!r} with symbolic sizes ({sizes}){place}: {type(error).__name__}: {text}"
+    if called or isinstance(error, jax.errors.JAXTypeError | jax.errors.JAXIndexError):
+        return reason
+    if isinstance(error, inconclusive_error()) and "constant" not in text:
+        return f'{reason}. A constraint such as constraints=("{roots[0]} >= 2",) may decide it; else fix the size'
+    return f"{reason}. Give the axis a fixed size, or call the function: hlograph.jit lets jax.jit run it"
+
+
+def _line_of(error: BaseException) -> str:
+    """The last line of the user's on the way to an error of JAX's, which keeps that of what it lowers as a cause."""
+    found = None
+    for each in (error, error.__cause__):
+        for frame, line in traceback.walk_tb(None if each is None else each.__traceback__):
+            if not frame.f_code.co_filename.startswith(_NOT_USERS):
+                found = frame.f_code, line
+    if found is None:
+        return ""
+    code, line = found
+    written = linecache.getline(code.co_filename, line).strip()
+    return f", at {os.path.basename(code.co_filename)}:{line} in {code.co_name}" + (written and f" ({written})")
 
 
 # ---- the module that JAX exports ------------------------------------------------------------------------------------

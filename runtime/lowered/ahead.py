@@ -50,8 +50,7 @@ def deserialize_and_load(serialized: bytes, *trees: Any, **options: Any) -> jax.
     return serialize_executable.deserialize_and_load(serialized, *trees, **options)
 
 
-# A `jax.experimental.topologies.TopologyDescription`, or devices.
-Topology: TypeAlias = Any
+Topology: TypeAlias = Any  # a `jax.experimental.topologies.TopologyDescription`, or devices
 
 # From the function of flat arrays and their specs to one with arguments of another structure, and these.
 Around: TypeAlias = Callable[[Callable[..., Any], Sequence[Any]], tuple[Callable[..., Any], Any, Any]]
@@ -198,8 +197,9 @@ class AheadFunction:
 
 
 def wanted_sharding(value: Any) -> Any:
-    """Where an argument is wanted: what a spec says, or what an array is committed to."""
-    return getattr(value, "sharding", None) if getattr(value, "committed", True) else None
+    """Where an argument is wanted: what a spec says, or what an array is committed to; an aval says nothing."""
+    committed = getattr(value, "committed", not isinstance(value, jax.core.ShapedArray))
+    return getattr(value, "sharding", None) if committed else None
 
 
 def known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int]:

@@ -37,7 +37,7 @@ from ...errors import PaddingError
 from ...ir.bindings import ir
 from ...ir.functions import IMPLEMENTS
 from ...ir.refused import Refused
-from ...ir.values import ancestors, attributes_of, dtype_of, location_text, shape_of, symbol_of
+from ...ir.values import ancestors, attributes_of, dtype_of, location_text, place_text, shape_of, symbol_of
 from ...signature import LIVE, Argument, Signature
 from . import facts
 from .facts import UNKNOWN, Fact
@@ -277,11 +277,10 @@ class Padder:
     @property
     def where(self) -> str:
         """The current op, in words."""
-        return (
-            f"{self.operation.name} ({location_text(self.operation.location)})"
-            if self.operation is not None
-            else "main"
-        )
+        if self.operation is None:
+            return "main"
+        place = place_text(self.operation.location)
+        return f"{self.operation.name} ({location_text(self.operation.location)}{place and f' at {place}'})"
 
     def refuse(self, reason: str, *dims: Dim) -> NoReturn:
         """Raises: the current op has no right rule for this."""

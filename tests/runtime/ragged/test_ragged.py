@@ -236,7 +236,7 @@ def test_no_rows_at_all_and_a_look_at_the_program():
         total, each = fn(Ragged(np.zeros((0, 4), "float32"), np.zeros(0, np.int32)))
         assert total.shape == (0,)
         assert len(each) == 0
-    with pytest.raises(ValueError, match="give arguments to say which is meant"):
+    with pytest.raises(ValueError, match="say which is meant"):
         hlograph.explain(hlograph.jit(jax.vmap(jnp.sum), dims={"a": ("b", "n[b]")}))
     assert "x  float32  (n)" in str(hlograph.explain(fn))
     assert "x  float32  (n)" in str(hlograph.explain(fn, rows_of([5, 3])))
