@@ -62,8 +62,10 @@ from .warming import Sizes, sets_of
 _KNOWN_CALLS = 1 << 14
 # Of a function that decides by sizes, so many sets of sizes are looked at to compile for all.
 _WALKED = 1 << 14
-# Options of `jax.jit` that are about the whole call: with them it runs the function.
-_WHOLE_CALLS = frozenset({"donate_argnums", "donate_argnames", "in_shardings", "out_shardings", "compiler_options"})
+# Options of `jax.jit` that are about the whole call: with them it runs the function, but for the first with `dims`.
+_DONATED = frozenset({"donate_argnums", "donate_argnames"})
+_SHARDINGS = frozenset({"in_shardings", "out_shardings"})
+_WHOLE_CALLS = _DONATED | _SHARDINGS | {"compiler_options"}
 _OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
 # Of so many calls with arrays, one makes calls like it recognized at a glance; a power of two.
 _OFTEN = 8
@@ -95,7 +97,8 @@ class Jit(Written):
         self._programs = Programs(self._parameters.name, tuple(constraints), how, dropped)
         self._demands = [read_constraint(text) for text in constraints]
         self._options = dict(options)
-        if whole := [name for name in self._options if name in _WHOLE_CALLS]:
+        self._whole = [name for name in options if name in _WHOLE_CALLS and not (name in _DONATED and dims)]
+        if whole := [name for name in options if name in self._whole or (name in _DONATED and self._programs.numpy)]:
             ours = {"dims": bool(dims), "device": self._device is not None, 'outputs="numpy"': self._programs.numpy}
             if other := next((name for name, is_given in ours.items() if is_given), ""):
                 raise OptionError(
@@ -103,6 +106,8 @@ class Jit(Written):
                     "leave one of the two out"
                 )
         self._jax: Any = jax.jit(_watched(self), static_argnames=sorted(self._static) or None, **self._options)
+        if dims:
+            self._programs.donated = self._parameters.donated(**{x: options[x] for x in _DONATED & options.keys()})
         self._handed: set[calls.Key] = set()
         self._strays: set[calls.Key] = set()
         self._lock = forks.lock()
@@ -231,7 +236,7 @@ class Jit(Written):
         except TypeError:  # what is no array for hlograph may be one for JAX, or it says what is wrong
             return calls.Plan()
         named = calls.is_named(specs)
-        if not _WHOLE_CALLS.isdisjoint(self._options) or not (named or programs.options.passes or programs.planned):
+        if self._whole or not (named or programs.options.passes or programs.planned):
             return calls.Plan()
         if any(map(calls.has_sharded_type, leaves)):  # types of results follow from those of ops, which a program lacks
             return calls.Plan()
@@ -526,8 +531,9 @@ def jit(
             a name and they find nothing to do, `jax.jit` runs the function.
         cpu: how executables for CPU are made, see `hlograph.function`.
         outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
-        options: `keep_unused` and `inline` as for `jax.jit`; `donate_argnums`, `donate_argnames`, `in_shardings`,
-            `out_shardings` and `compiler_options`, with which `jax.jit` runs the function, without `dims`.
+        options: `keep_unused` and `inline` as for `jax.jit`; `donate_argnums` and `donate_argnames` (what is padded is
+            not donated); `in_shardings` and `out_shardings`, with which nothing is padded; and, without `dims`,
+            `compiler_options`.
 
     Raises:
         OptionError: an option of `jax.jit` with one of ours that it does not go with.
@@ -551,6 +557,11 @@ def jit(
         outputs=outputs,
     )
     given = {name: value for name, value in options.items() if value is not None}
+    if dims and not is_ragged(dims) and not _SHARDINGS.isdisjoint(given):
+        if policy not in ("auto", "exact"):
+            raise OptionError("hlograph.jit: what is sharded is never padded; leave the policy, or the shardings, out")
+        traced = Jit(function, dims, static_argnames, static_argnums, constraints, how, {})
+        return Jit(traced, {}, static_argnames, static_argnums, (), CompileOptions.of(device=how.device), given)
     if not is_ragged(dims or {}):
         return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
     rows = vmapped(function)

@@ -16,7 +16,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -27,7 +27,7 @@ from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
-from ..codegen.errors import DeviceError, GraphError, HlographError
+from ..codegen.errors import DeviceError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import array_type, x64_flag
 from ..codegen.ir.jax_tracing import states
 from ..codegen.passes import compress_rows, reduce_in_blocks
@@ -120,6 +120,17 @@ class Parameters:
             found.add(self.names[place])
         self._check_names("static_argnames", found)
         return frozenset(found)
+
+    def donated(self, donate_argnums: Any = (), donate_argnames: Any = ()) -> frozenset[str]:
+        """The names of the parameters that these options of `jax.jit`, which has checked them, mean."""
+        numbers = (donate_argnums,) if isinstance(donate_argnums, int) else donate_argnums
+        beyond = [number for number in numbers if number >= len(self.names)]
+        if beyond:
+            raise OptionError(
+                f"donate_argnums: {beyond[0]} is one of *args of {self.name}{self.signature}; give it a name"
+            )
+        named = {donate_argnames} if isinstance(donate_argnames, str) else set(donate_argnames)
+        return frozenset({self.names[number] for number in numbers} | named)
 
     def _check_names(self, what: str, names: Any) -> None:
         parameters = self.signature.parameters
@@ -340,8 +351,10 @@ def recognizing_call(
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
     names |= {"array": array_type(), "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
-    names |= {"precision": PRECISION, "wanted": PRECISION.value, "disabled": DISABLED}
-    free = "x64.value is wide and precision.value is wanted and not disabled.value"
+    states = (PRECISION, *_PROMOTIONS)
+    names |= {"disabled": DISABLED, **{f"state{i}": x for i, x in enumerate(states)}}
+    names |= {f"was{i}": x.value for i, x in enumerate(states)}
+    free = " and ".join(["x64.value is wide and not disabled.value", *(f"state{i}.value is was{i}" for i in range(3))])
     names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
@@ -392,6 +405,7 @@ class Programs:
         constraints: what may be taken for granted of the sizes.
         options: how programs are compiled.
         dropped: gives who is told when a program is held no longer (a `weakref.WeakMethod`).
+        donated: names of parameters whose memory results may take.
         traces: how often the function was traced into a program.
     """
 
@@ -399,6 +413,7 @@ class Programs:
     constraints: tuple[str, ...]
     options: CompileOptions
     dropped: Callable[[], Callable[[], None] | None] = lambda: None
+    donated: Names = frozenset()
     traces: int = 0
 
     def __post_init__(self) -> None:
@@ -471,7 +486,9 @@ class Programs:
             with self._lock:
                 self.traces += 1
             traced = self.trace(call, specs, sizes, empty)
-            made = Function(traced.program, self.options) if make is None else make(traced)
+            names = [name for name, places in call.places.items() for _ in tree_util.tree_leaves(places)]
+            donated = frozenset(number for number, name in enumerate(names) if name in self.donated)
+            made = make(traced) if make else Function(traced.program, replace(self.options, donated=donated))
             return Variant(traced.guards, (traced, made))
         except (GraphError, DeviceError):
             raise

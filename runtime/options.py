@@ -118,6 +118,7 @@ class CompileOptions:
         passes: what each executable's module goes through before it is compiled.
         cpu: what the plan of an executable for CPU may use.
         numpy: NumPy arrays come back, and which do not; None where all are JAX's.
+        donated: numbers of arguments whose memory results may take, where they are not padded.
     """
 
     device: Any = None
@@ -126,6 +127,7 @@ class CompileOptions:
     passes: tuple[str, ...] = ()
     cpu: CpuOptions = _NAMED["auto"]
     numpy: Numpy | None = None
+    donated: frozenset[int] = frozenset()
 
     @staticmethod
     @renamed_options
@@ -163,7 +165,7 @@ class CompileOptions:
             signature = program.signature
             names = {root.name for root in signature.roots} | {count.name for count in signature.counts}
             policy = {name: choice for name, choice in policy.items() if name in names}
-        return replace(self, policy=policy, cpu=self.cpu.for_jax, numpy=None)
+        return replace(self, policy=policy, cpu=self.cpu.for_jax, numpy=None, donated=frozenset())
 
 
 def _numpy_of(outputs: Any) -> Numpy | None:

@@ -66,8 +66,8 @@ def is_single(signature: Signature) -> bool:
     return len(signature.results) == 1 and not signature.checks
 
 
-def jitted(plan: CpuPlan, check: Check, device: Any, traced: Callable[[], None]) -> Any:
-    """A `jax.jit` of a plan; `traced` is called when JAX traces it."""
+def jitted(plan: CpuPlan, check: Check, device: Any, traced: Callable[[], None], donated: Sequence[int] = ()) -> Any:
+    """A `jax.jit` of a plan; `traced` is called when JAX traces it. Results may take the memory of what is donated."""
     program, callee, call = plan.prepared.program, callee_of(plan), _primitive().call
     arguments = program.signature.arguments
     if plan.prepared.calls_lapack and platform_of(device) == "cpu":
@@ -86,7 +86,7 @@ def jitted(plan: CpuPlan, check: Check, device: Any, traced: Callable[[], None])
     sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
     placed: dict[str, Any] = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
     options = None if plan.options is None else dict(plan.options)
-    return jax.jit(function, compiler_options=options, **placed)
+    return jax.jit(function, compiler_options=options, donate_argnums=donated, **placed)
 
 
 def inline(prepared: PreparedProgram, check: Check, args: Sequence[Any]) -> Any:

@@ -89,6 +89,7 @@ class Executable:
     name: str
     plan: CpuPlan
     notes: tuple[str, ...] = ()
+    donated: Sequence[int] = ()
 
     def __init__(self, sizes: Plan, account: Account, options: CpuOptions, device: Any, numpy: Numpy | None) -> None:
         self.sizes = sizes
@@ -243,7 +244,7 @@ class Executable:
             self.compiles += 1
 
         forks.refuse_forked(f"{self.name} cannot be compiled for {self.sizes}")
-        return jitted(self.plan, self._check, self._device, traced)
+        return jitted(self.plan, self._check, self._device, traced, self.donated)
 
     def ahead(self) -> Any:
         """A `jax.stages.Compiled` of it, for callers who run it in their own way.

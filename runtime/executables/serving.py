@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.analysis.costs import work
 from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
@@ -215,11 +216,17 @@ class Serving:
                 stored, options = self._shelf.get(plan.key), self._options
                 how = plan, self.account, options.cpu, self._runs_on, options.numpy
                 found = Executable(*how) if stored is None else StoredExecutable(stored, *how)
+                found.donated = [i for i in sorted(options.donated) if not self._is_padded(i, plan)]
                 self._executables[plan.key] = found
             if key is not None:
                 self.entries[key] = found
             found.used = number
             return found
+
+    def _is_padded(self, argument: int, plan: Plan) -> bool:
+        """Whether calls give an executable a copy of an argument, which may be kept."""
+        dims = self._signature.arguments[argument].dims
+        return any(not dimension.roots(dim) <= plan.exact.keys() for dim in dims)
 
     # ---- before the first call --------------------------------------------------------------------------------------
 

@@ -372,7 +372,7 @@ def debugged(function: Any, args: Sequence[Any], error: FloatingPointError) -> A
         FloatingPointError: with the op that makes it first; for a function that came from JAX, with the line.
     """
     program, signature, inline = function.program, function.program.signature, function.derived.inline
-    if program.host_calls and inline is None:
+    if (program.host_calls and inline is None) or any(isinstance(x, jax.Array) and x.is_deleted() for x in args):
         raise error
     with without_nan_checks():
         results = function.run(args)
