@@ -172,7 +172,14 @@ def dim_of(size: Any) -> Dim:
 
 
 def read_constraint(text: str) -> Constraint:
-    """A constraint of the caller's; raises GraphError where the text is none."""
+    """A constraint of the caller's, as JAX's symbolic shapes have them or the other way round (`"k <= n"`).
+
+    Raises:
+        GraphError: the text is none.
+    """
+    if found := re.fullmatch(r"([^<>=!]+)(<=|<|>)([^<>=!]+)", text):
+        low, high = (found[3], found[1]) if found[2] == ">" else (found[1], found[3])
+        text = f"{high} >= {low}" + (" + 1" if found[2] != "<=" else "")
     try:
         return Constraint.parse(text, where=DEMANDED_BY_CALLER)
     except ValueError as error:

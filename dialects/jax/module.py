@@ -25,7 +25,7 @@ from ...codegen.graph import fresh
 from ...codegen.ir.jax_tracing import evaluate_equation
 from ...codegen.parameters import Array, Parameter, digest_of
 from ...codegen.program import Program
-from .axes import dim_of, name_axes
+from .axes import constraints_of, dim_of, name_axes
 from .trace import NotWanted, trace
 
 
@@ -58,6 +58,8 @@ def emit(
     except TypeError as error:
         raise GraphError(f"the specs do not fit the function: {error}; give one per positional argument") from None
     tree = tree_util.tree_structure(tuple(specs))
+    shapes = [getattr(leaf, "shape", ()) for leaf in tree_util.tree_leaves(tuple(specs))]
+    options["constraints"] = [*constraints, *map(str, constraints_of(shapes))]
 
     @functools.wraps(function, assigned=(), updated=())
     def call(leaves: Sequence[Any]) -> Any:
