@@ -26,8 +26,8 @@ import numpy as np
 from .bindings import DYNAMIC, current_context, ir, stablehlo
 from .evaluate import ELEMENTWISE
 from .kinds import STABLEHLO, Sides, dot_shape, form_of
-from .values import constant as constant_of
 from .values import (
+    PREFIX,
     constant_attribute,
     dense_attr,
     dtype_of,
@@ -41,6 +41,7 @@ from .values import (
     terminator,
     walk,
 )
+from .values import constant as constant_of
 
 Body = Callable[..., Sequence[ir.Value]]
 Size: TypeAlias = "int | ir.Value"
@@ -352,13 +353,23 @@ def fill(region: ir.Region, types: Sequence[ir.Type], body: Body) -> None:
         return_(body(*block.arguments))
 
 
-def either(predicate: ir.Value, values: Sequence[ir.Value], otherwise: Body) -> list[ir.Value]:
+_RARELY = PREFIX + "rarely"  # the second branch
+
+
+def usually(predicate: ir.Value, values: Sequence[ir.Value], otherwise: Body) -> list[ir.Value]:
     """A `stablehlo.if`: values where a predicate holds, and otherwise what `otherwise` makes, of the same types."""
     types = [value.type for value in values]
     made = ir.Operation.create("stablehlo.if", results=types, operands=[predicate], regions=2)
+    made.attributes[_RARELY] = ir.UnitAttr.get()
     fill(made.regions[0], [], lambda: values)
     fill(made.regions[1], [], otherwise)
     return list(made.results)
+
+
+def rare(module: ir.Module) -> set[ir.Operation]:
+    """The ops that are run only where something is the matter (see `usually`)."""
+    choices = [op for op in walk(module) if op.name == "stablehlo.if" and _RARELY in op.attributes]
+    return {op for choice in choices for x in choice.regions[1].blocks[0].operations for op in walk(x.operation)}
 
 
 def reduce_by(

@@ -30,7 +30,7 @@ from ..ir import kinds
 from ..ir import ops as builders
 from ..ir.bindings import ir, run_pipeline, stablehlo
 from ..ir.functions import call_function, inline_calls
-from ..ir.ops import captured, clone, replace_operands
+from ..ir.ops import captured, clone, rare, replace_operands
 from ..ir.tidy import erase_unused
 from ..ir.values import (
     ancestors,
@@ -375,9 +375,10 @@ class Work:
     def of(module: ir.Module) -> Work:
         """Counts."""
         total = largest = library = 0
+        unlikely = rare(module)
         for op in walk(module):
             elements = _elements(op)
-            if elements is None:
+            if elements is None or op in unlikely:
                 continue
             outside = op.parent is not None and op.parent.name == "func.func"
             if op.name == "stablehlo.dot_general":

@@ -19,8 +19,8 @@ Rounding: sums are taken in another order; with `reassociate=false` the pass doe
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from ..constants import Constants
 from ..report import Report
 from ..stepwise import hoist, reads
 from .classes import FEWEST, RowClass, Use, row_classes
-from .degrees import Degrees, possible
+from .degrees import Column, Columns, Degrees, Scale, demands, possible
 from .numbers import Grouping, Groups, Rows, products, sums
 
 # Without one of these nothing is summed up.
@@ -104,14 +104,16 @@ class Plan:
         degrees: of its values.
         groups: how many groups there are.
         rows: what is left.
-        arrays: what becomes of each constant, with the rows in front.
+        columns: what becomes of each column, with the rows in front; of ones under None.
+        keys: what becomes of the other constants.
     """
 
     group: RowClass
     degrees: Degrees
     groups: int
     rows: Rows
-    arrays: dict[ir.Value, Array] = field(default_factory=dict)
+    columns: dict[Column, Array]
+    keys: dict[ir.Value, Array]
 
     @property
     def size(self) -> int:
@@ -124,7 +126,7 @@ class Plan:
         return bool(self.degrees.linear) or self.degrees.highest == 2
 
     def __str__(self) -> str:
-        columns = _width(self.degrees.linear, self.group)
+        columns = self.rows.columns.shape[1]
         how = "counted" if not columns else ("summed up" if self.degrees.highest == 1 else "by QR")
         before, after = self.group.size, self.size
         groups = f"{self.groups:,} group{'s' * (self.groups > 1)}"
@@ -146,9 +148,7 @@ def _plan(found: RowClass, constants: Constants) -> Plan:
     sinks = found.sums
     require(sinks, "nothing adds them up")
     arrays = {value: _rows_of(constants, value, axis, found.size) for value, axis in found.constants.items()}
-    columns = frozenset(value for value, array in arrays.items() if _may_be_linear(array))
-    if _is_staged(found):
-        columns = frozenset()
+    columns = Columns() if _is_staged(found) else _columns(arrays, found.size)
     most = int(found.size * _SHARE)
     grouping = Grouping(arrays, found.size)
     known: dict[frozenset[ir.Value], Groups | None] = {}
@@ -157,16 +157,27 @@ def _plan(found: RowClass, constants: Constants) -> Plan:
         keys = frozenset(arrays.keys() - degrees.linear)
         groups = known[keys] = known[keys] if keys in known else grouping.by(keys, most)
         if groups is not None:
-            size = groups.kept(_width(degrees.linear, found), degrees.highest)
+            wanted = [value for value, _ in _wanted(found, degrees)]
+            width = sum(1 if value is None else elements_of(value.type) // found.size for value in wanted)
+            size = groups.kept(width, degrees.highest)
             if size <= most and (best is None or (size, len(degrees.linear)) < (best[0], len(best[1].linear))):
                 best = size, degrees, groups
     _, degrees, groups = needed(best, "too few of them are alike")
-    return _filled(Plan(found, degrees, len(groups.counts), Rows(*[np.zeros(0)] * 4)), groups, arrays)
+    return _filled(found, degrees, groups, arrays)
 
 
-def _width(linear: Collection[ir.Value], found: RowClass) -> int:
-    """The number of linear columns."""
-    return sum(elements_of(value.type) for value in linear) // found.size
+def _columns(arrays: dict[ir.Value, Array], size: int) -> Columns:
+    linear = frozenset(value for value, array in arrays.items() if _may_be_linear(array))
+    thin = frozenset(value for value in linear if arrays[value].size == size)
+    with np.errstate(all="ignore"):
+        divisors = frozenset(value for value in thin if np.isfinite(1 / arrays[value]).all())
+    return Columns(linear, thin, divisors)
+
+
+def _wanted(found: RowClass, degrees: Degrees) -> list[Column]:
+    """The columns that are needed, outcomes last, so that they are what the others leave."""
+    _, columns = demands(found, degrees)
+    return sorted(columns, key=lambda column: _is_outcome(column, found))
 
 
 def _is_staged(found: RowClass) -> bool:
@@ -193,27 +204,34 @@ def _may_be_linear(array: Array) -> bool:
     return array.dtype.char in "fd" and bool(np.isfinite(array).all()) and bool((array != array[:1]).any())
 
 
-def _filled(plan: Plan, groups: Groups, arrays: dict[ir.Value, Array]) -> Plan:
-    linear = [value for value in arrays if value in plan.degrees.linear]
-    linear.sort(key=lambda value: _is_subtracted(value, plan.group))
-    size = plan.group.size
-    tables = [arrays[value].reshape(size, -1).astype(np.float64) for value in linear]
+def _filled(found: RowClass, degrees: Degrees, groups: Groups, arrays: dict[ir.Value, Array]) -> Plan:
+    wanted, size = _wanted(found, degrees), found.size
+    tables = []
+    for value, scale in wanted:
+        table = np.ones((size, 1)) if value is None else arrays[value].reshape(size, -1).astype(np.float64)
+        for factor, power in scale:
+            table = table * arrays[factor].reshape(size, 1).astype(np.float64) ** power
+        tables.append(table)
     columns = np.concatenate(tables, axis=1) if tables else np.zeros((size, 0))
-    plan.rows = (sums if plan.degrees.highest == 1 else products)(groups, columns)
-    start = 0
-    for value, table in zip(linear, tables, strict=True):
-        part = plan.rows.columns[:, start : start + table.shape[1]]
-        plan.arrays[value] = part.reshape(plan.size, *arrays[value].shape[1:]).astype(arrays[value].dtype)
-        start += table.shape[1]
-    for value, array in arrays.items():
-        if value not in plan.degrees.linear:
-            plan.arrays[value] = array[plan.rows.source]
-    return plan
+    require(np.isfinite(columns).all(), "products of columns are not finite")
+    rows = (sums if degrees.highest == 1 else products)(groups, columns)
+    parts = np.split(rows.columns, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1) if tables else []
+    made: dict[Column, Array] = {}
+    for column, part in zip(wanted, parts, strict=True):
+        like = None if column[0] is None else arrays[column[0]]
+        made[column] = part[:, 0] if like is None else part.reshape(-1, *like.shape[1:]).astype(like.dtype)
+    keys = {
+        value: np.ones_like(array[rows.source]) if degrees.scale[value] else array[rows.source]
+        for value, array in arrays.items()
+        if not degrees.of[value]
+    }
+    return Plan(found, degrees, len(groups.counts), rows, made, keys)
 
 
-def _is_subtracted(value: ir.Value, found: RowClass) -> bool:
-    """Whether a column is an outcome rather than a covariate: it comes last, so that it is what the others leave."""
-    used = [use.op.name for use in found.uses if value in list(use.op.operands)]
+def _is_outcome(column: Column, found: RowClass) -> bool:
+    """Whether a column is only added: an outcome rather than a covariate."""
+    values = {column[0], *(value for value, _ in column[1])}
+    used = [use.op.name for use in found.uses if values.intersection(use.op.operands)]
     return all(name in ("stablehlo.add", "stablehlo.subtract") for name in used)
 
 
@@ -225,7 +243,8 @@ class _Emission:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._made: dict[tuple[ir.Value, int], ir.Value] = {}  # by value and degree
+        self._wanted, _ = demands(plan.group, plan.degrees)
+        self._made: dict[tuple[ir.Value, int, Scale], ir.Value] = {}  # by value, degree and scale
 
     def emit(self) -> None:
         """Puts sums over fewer rows in the place of those over all."""
@@ -236,7 +255,8 @@ class _Emission:
         for use in plan.group.uses:
             place = min(sinks, key=_Place).op if plan.guarded else use.op
             with ir.InsertionPoint(place), use.op.location:
-                made[use.op] = self._use(use)
+                for scale in self._wanted.get(use.op.results[0], {}) if use.result is not None else [()]:
+                    made[use.op] = self._use(use, scale)
         results = [made[use.op] for use in sinks]
         if plan.guarded:
             first = min(sinks, key=_Place).op
@@ -252,55 +272,66 @@ class _Emission:
         read = [x for use in group.uses for x in use.op.operands if owner(x) not in own and x not in group.constants]
         hoist([*read, *(x for value in group.spread for x in _source(value).operands)], place)
 
-    def _use(self, use: Use) -> ir.Value:
+    def _use(self, use: Use, scale: Scale) -> ir.Value:
+        op, plan, degrees = use.op, self._plan, self._plan.degrees
         operands = [
-            value if axis is None else self._raised(value, axis, wanted)
-            for value, axis, wanted in zip(
-                use.op.operands, use.operands, self._plan.degrees.wanted[use.op], strict=True
+            [value] if axis is None else [self._raised(value, axis, wanted, each) for each in own]
+            for value, axis, wanted, own in zip(
+                op.operands, use.operands, degrees.wanted[op], degrees.asked(use, scale), strict=True
             )
         ]
         if use.result is None:
-            return ops.clone(use.op, operands).results[0]
-        result = use.op.results[0]
-        shape = sizes_of(result)
-        shape[use.result] = self._plan.size
-        attributes = shortened(use.op, use.result, self._plan.size)
-        made = ops.clone(use.op, operands, shape, **attributes).results[0]
-        self._made[result, self._plan.degrees.of[result]] = made
+            return ops.clone(op, [own[0] for own in operands]).results[0]
+        ones = [k for k, value in enumerate(op.operands) if degrees.scale.get(value) == ((value, 1),)]
+        if op.name == "stablehlo.multiply" and ones and op not in degrees.merged:
+            (made,) = operands[1 - ones[-1]]
+        elif op.name == "stablehlo.divide" and 1 in ones:
+            (made,) = operands[0]
+        elif len(operands[0]) > 1 and scale:  # a square, one of whose factors has the scale
+            made = stablehlo.multiply(*operands[0])
+        else:
+            shape = sizes_of(op.results[0])
+            shape[use.result] = plan.size
+            attributes = shortened(op, use.result, plan.size)
+            made = ops.clone(op, [own[0] for own in operands], shape, **attributes).results[0]
+        self._made[op.results[0], degrees.of[op.results[0]], scale] = made
         return made
 
-    def _raised(self, value: ir.Value, axis: int, wanted: int) -> ir.Value:
+    def _raised(self, value: ir.Value, axis: int, wanted: int, scale: Scale) -> ir.Value:
         """What became of a value, as one of a higher degree."""
         plan, own = self._plan, self._plan.degrees.of[value]
-        if (value, wanted) in self._made:
-            return self._made[value, wanted]
-        if value in plan.group.constants:
-            made = ops.constant(_moved(self._array(value, wanted), axis))
+        key = value, wanted, scale if wanted else ()
+        if key in self._made:
+            return self._made[key]
+        if value in plan.group.constants and (wanted == own or not own):
+            array = plan.columns[value, scale] if own else self._times(plan.keys[value], wanted, scale)
+            made = ops.constant(np.ascontiguousarray(np.moveaxis(array, 0, axis)))
         elif wanted == own:  # the same for all rows
             source = _source(value)
             shape = sizes_of(value)
             shape[axis] = plan.size
             made = ops.clone(source, list(source.operands), shape).results[0]
         else:
-            lower = self._raised(value, axis, own)
-            factor = ops.constant(self._factor(own, wanted).astype(dtype_of(value)))
+            lower = self._raised(value, axis, own, ())
+            factor = ops.constant(self._factor(own, wanted, scale).astype(dtype_of(value)))
             made = stablehlo.multiply(lower, ops.broadcast_in_dim(factor, sizes_of(lower), [axis]))
-        self._made[value, wanted] = made
+        self._made[key] = made
         return made
 
-    def _factor(self, own: int, wanted: int) -> Array:
-        rows = self._plan.rows
-        return rows.weights if self._plan.degrees.highest - own == wanted - own and own == 0 else rows.ones
+    def _factor(self, own: int, wanted: int, scale: Scale) -> Array:
+        """What raises a degree: what became of ones, or of the scale."""
+        rows, highest = self._plan.rows, self._plan.degrees.highest
+        if not scale:
+            return rows.weights if not own and wanted == highest else rows.ones
+        column = self._plan.columns[None, scale]
+        return column * rows.ones if wanted == 2 and not own else column
 
-    def _array(self, value: ir.Value, wanted: int) -> Array:
-        plan, own = self._plan, self._plan.degrees.of[value]
-        array = plan.arrays[value]
-        if wanted == own:
+    def _times(self, array: Array, wanted: int, scale: Scale) -> Array:
+        if not wanted:
             return array
-        factor = self._factor(own, wanted).astype(array.dtype)
-        shaped = factor.reshape(-1, *[1] * (array.ndim - 1))
+        factor = self._factor(0, wanted, scale).astype(array.dtype).reshape(-1, *[1] * (array.ndim - 1))
         with np.errstate(all="ignore"):
-            return np.where(shaped == 0, np.zeros((), array.dtype), array * shaped).astype(array.dtype)
+            return np.where(factor == 0, np.zeros((), array.dtype), array * factor).astype(array.dtype)
 
     def _guarded(self, sinks: Sequence[Use], made: Sequence[ir.Value]) -> list[ir.Value]:
         """The sums, where they are finite; the rows as they were, where one is not."""
@@ -312,7 +343,7 @@ class _Emission:
             finite = whole if finite is None else stablehlo.and_(finite, whole)
         if finite is None:
             return list(made)
-        return ops.either(finite, made, lambda: _copied(self._plan.group, sinks))
+        return ops.usually(finite, made, lambda: _copied(self._plan.group, sinks))
 
 
 def _copied(group: RowClass, sinks: Sequence[Use]) -> list[ir.Value]:
@@ -350,10 +381,6 @@ def _source(value: ir.Value) -> ir.Operation:
     op = owner(value)
     assert op is not None, "a broadcast"
     return op
-
-
-def _moved(array: Array, axis: int) -> Array:
-    return np.ascontiguousarray(np.moveaxis(array, 0, axis))
 
 
 class _Place:

@@ -25,6 +25,7 @@ Y = X @ [1.0, -2.0, 0.5] + RANDOM.normal(size=N)
 PLACE = RANDOM.integers(0, GROUPS, N)
 COUNTS = RANDOM.poisson(2.0, N)
 BINARY = RANDOM.integers(0, 2, N)
+SIGMA, WEIGHTS = np.exp(X[:, 2]), np.maximum(0, X[:, 1])
 ANSWERS = RANDOM.integers(0, 2, (4, 5))[RANDOM.integers(0, 4, N)]  # four patterns of five answers
 SPLINE = np.maximum(0, X[:, :1] - np.linspace(-1, 1, 6))
 
@@ -57,8 +58,10 @@ MODELS: dict[str, tuple[Callable[..., Any], Sequence[Any], int]] = {
     "spline": (lambda a, s: normal(SPLINE @ a, s), (np.arange(6.0), scale), 8),
     "logistic": (lambda b: jnp.sum(BINARY * (FEW @ b) - jax.nn.softplus(FEW @ b)), (vector,), 8),
     "poisson": (lambda b: jnp.sum(poisson.logpmf(COUNTS, jnp.exp(FEW @ b))), (vector,), 16),  # zero has a branch
-    "product": (lambda b: jnp.sum(Y * (X @ b)), (vector,), 5),
-    "one of them": (lambda b: jnp.sum(jnp.exp(FEW @ b)) + (X @ b)[7], (vector,), 8),  # in the gradient a pad
+    "product": (lambda b: jnp.sum(Y * (X @ b)), (vector,), 1),
+    "known scales": (lambda a, b: jnp.sum(norm.logpdf(Y, a + X @ b, SIGMA)), (scale, vector), 16),
+    "weights": (lambda a, s: jnp.sum(-jnp.exp(-s) * WEIGHTS * (Y - a) ** 2), (scale, scale), 4),
+    "weighted counts": (lambda b: jnp.sum(WEIGHTS * jax.nn.softplus(FEW @ b) * jnp.square(Y)), (vector,), 8),
     "largest": (lambda b: jnp.max(FEW @ b) + jnp.min(jnp.exp(FEW @ b)), (vector,), 8),
     "counts of whole numbers": (lambda b: b[0] * jnp.sum(jnp.where(FEW @ b > 0, 3, 1)), (vector,), 8),
     "staged": (centred, (vector,), 8),
@@ -130,3 +133,30 @@ def test_bits_are_kept_where_they_are_asked_for() -> None:
     text = jax.jit(MODELS["regression"][0]).lower(scale, vector, scale).as_text()
     program = Program.parse(text)
     assert program.optimize("exact").op_counts() == program.optimize(["simplify{reassociate=false}"]).op_counts()
+
+
+# Of the columns: how they are scaled, where they lie, and how near one is to another.
+@pytest.mark.parametrize(
+    ("size", "place", "distance"), [(1, 0, 1), (1e6, 0, 1), (1e-6, 0, 1), (1, 1e6, 1), (1, 0, 1e-7), (1e6, 1e3, 1e-5)]
+)
+def test_results_are_as_near_to_those_of_fifty_digits(size: float, place: float, distance: float) -> None:
+    """As the row-wise program's, or within 1e-12 of the sum of the products' absolute values."""
+    mpmath = pytest.importorskip("mpmath")
+    columns = RANDOM.normal(size=(N, 3)) * [size, 1, 1 / size]
+    columns[:, 2] += (columns[:, 1] - columns[:, 2]) * (1 - distance)
+    columns += place * np.abs(columns).max(axis=0)
+    weights = np.array([1 / size, -1 / distance, 1 / distance])
+    outcome = columns @ weights + RANDOM.normal(size=N)
+    derivative = jax.jit(jax.value_and_grad(lambda a, b: jnp.sum((outcome - a - columns @ b) ** 2), (0, 1)))
+    program, report = compressed(derivative.lower(scale, weights).as_text())
+    assert report.rewritten
+    for point in (weights, 1.001 * weights):
+        found, rows = program.interpret(scale, point), jax.tree.leaves(derivative(scale, point))
+        with mpmath.workdps(50):
+            exact = np.vectorize(mpmath.mpf, otypes=[object])
+            table, b = exact(np.c_[np.ones(N), columns]), exact(np.r_[scale, point])
+            rest, terms = exact(outcome) - table @ b, abs(exact(outcome)) + abs(table) @ abs(b)
+            wanted = [rest @ rest, *(-2 * rest @ table)]
+            sums = [terms @ terms, *(2 * terms @ abs(table))]
+            for one, row, value, total in zip(np.hstack(found), np.hstack(rows), wanted, sums, strict=True):
+                assert abs(one - value) <= max(abs(row - value), 1e-12 * total)
