@@ -413,12 +413,16 @@ def processor(device: Any) -> str:
     found = b" ".join(re.findall(rb"[ -~]{3,}", data)).decode()
     if device.platform != "cpu" or "+" in found:
         return found
-    try:
+    return f"{found} {processor_of_system()}".strip()
+
+
+def processor_of_system() -> str:
+    """The processor as the system sees it: on Linux its name and the instructions that it has."""
+    lines: list[str] = []
+    with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    told = [line for line in dict.fromkeys(lines) if line.startswith(("model name", "flags", "Features", "CPU part"))]
-    return " ".join([found, platform.machine(), platform.processor(), *told]).strip()
+    told = [line for line in dict.fromkeys(lines) if line.startswith(("model name", "flags", "Features", "CPU "))]
+    return " ".join([platform.machine(), platform.processor(), *told])
 
 
 def host_callback(lowering: Any, function: Callable[..., Any]) -> tuple[str, int]:

@@ -24,21 +24,17 @@ def main(arguments: list[str] | None = None) -> int:
     for path in kept.paths(verdict.name()) if given.again else ():
         with contextlib.suppress(OSError):
             path.unlink()
-    shown = 0
-    asking = threading.Thread(target=lambda: verdict.assume(verdict.found()), daemon=True)
-    asking.start()
-    while asking.is_alive() or shown < len(verdict.lines()):
-        asking.join(0.2)
-        for line in verdict.lines()[shown:]:
-            shown += 1
-            print(f"  {line}", flush=True)
-    found = verdict.known()
-    assert found is not None
-    print(f"{'direct calls' if found.good else 'no direct calls'}: {found.reason}")
+    shown, finding = 0, threading.Thread(target=lambda: verdict.assume(verdict.found()), daemon=True)
+    finding.start()
+    while finding.is_alive() or shown < len(verdict.lines()):
+        finding.join(0.2)
+        new = verdict.lines()[shown:]
+        print(*(f"  {line}\n" for line in new), sep="", end="", flush=True)
+        shown += len(new)
+    reason = verdict.refusal(wait=True)
+    print(f"no direct calls: {reason}" if reason else "direct calls")
     print(f"kept in {kept.place(verdict.name()) or 'no file: ' + verdict.NOWHERE}")
-    if verdict.switched_off():
-        print(f"switched off by {verdict.SWITCH}")
-    return 0 if found.good else 1
+    return 1 if reason else 0
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from ...codegen import forks
-from ...codegen.ir.jax_compat import PROVEN_JAXLIB, proven_jaxlib
+from ...codegen.ir.jax_compat import PROVEN_JAXLIB, processor_of_system, proven_jaxlib
 from ..object_files import DirectCallRefused
 from . import kept, platforms
 
@@ -91,10 +91,7 @@ def is_familiar() -> bool:
 
 def proven() -> bool:
     """Whether private parts of jaxlib may be used: they have been tried, by the tests or on this machine."""
-    if proven_jaxlib():
-        return True
-    found = None if switched_off() or unsupported() else known()
-    return found is not None and found.good
+    return proven_jaxlib() or (not refusal(wait=False) and known() is not None)
 
 
 def unproven() -> str:
@@ -118,17 +115,10 @@ def identity() -> str:
     code += [folder.parent / f"{name}.py" for name in ("object_files", "wire")]
     told = [text for package in _PACKAGES for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.
-    told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), _machine()]
+    system = "" if sys.platform == "linux" else platform.platform()  # which brings the C library
+    told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), system, processor_of_system()]
     parts = ["\n".join(told).encode(), *(path.name.encode() + path.read_bytes() for path in code)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
-
-
-def _machine() -> str:
-    """The processor, whose cores may differ; where Linux does not tell, also the system, which brings the C library."""
-    with contextlib.suppress(OSError):
-        lines = dict.fromkeys(Path("/proc/cpuinfo").read_text().splitlines())
-        return "\n".join(line for line in lines if line.startswith(("model name", "flags", "Features", "CPU ")))
-    return f"{platform.platform()} {platform.processor()}"
 
 
 def _package(name: str) -> tuple[str, str]:

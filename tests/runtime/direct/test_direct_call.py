@@ -150,7 +150,7 @@ CONSTANTS = [
     np.array([1 + 2j, -3j, 4, np.inf], np.complex64),
     np.array([1 + 2j, -3j, 4, np.nan]),
 ]
-# Beside what the self-test has (`self_test.FUNCTIONS`, with `test_this_machine`): function, arguments, and the steps of
+# Beside what the self-test has (`self_test.CHOSEN`, with `test_this_machine`): function, arguments, and the steps of
 # what XLA splits; None where it is compiled as one kernel, and as XLA splits it.
 CASES: dict[str, tuple[Any, list[Any], str | None]] = {
     "densities": (schools_and_gradient, SCHOOLS, None),

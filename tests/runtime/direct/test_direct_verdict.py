@@ -75,7 +75,7 @@ def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: p
     of: Any = verdict.identity
     found = of()
     assert found == of.__wrapped__()
-    changes = {"_package": lambda _: ("9.9", ""), "_machine": lambda: "", "_PACKAGES": ()}
+    changes = {"_package": lambda _: ("9.9", ""), "processor_of_system": lambda: "", "_PACKAGES": ()}
     for name, change in changes.items():
         with monkeypatch.context() as patch:
             patch.setattr(verdict, name, change)
@@ -206,14 +206,14 @@ from hlograph.runtime.direct import self_test
 
 def last():
     {}
-    return "direct call"
+    return "direct call of the kernels"
 
-self_test.trials = lambda: [("names", lambda: "ok"), ("loop", lambda: "direct call"), ("threads", last)]
+self_test.trials = lambda: [("names", lambda: "ok"), ("loop", lambda: "direct call of the kernels"), ("threads", last)]
 self_test.run()
 """
 LIGHT = """
 import os, signal, time
-print("names: ok\\nloop: direct call\\nthreads", end="", flush=True)
+print("names: ok\\nloop: direct call of the kernels\\nthreads", end="", flush=True)
 {}
 """
 ALL = "2 of 2 programs are called directly, from threads and after a fork too"
@@ -238,7 +238,7 @@ def test_what_becomes_of_a_self_test(code: str, good: bool, reason: str, monkeyp
     monkeypatch.setenv(verdict.SWITCH, "0")
     found = run(code, monkeypatch)
     assert found == Verdict(good, reason if good else f"the self-test {reason}")
-    assert verdict.lines()[:2] == ["names: ok", "loop: direct call"]
+    assert verdict.lines()[:2] == ["names: ok", "loop: direct call of the kernels"]
     assert verdict.read() == found
     assert time.monotonic() - start < 40  # nobody waits for what it has forked
 
@@ -258,7 +258,7 @@ def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     command = [sys.executable, "-P", "-m", "hlograph.runtime.direct"]
     printed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert printed.returncode == 0
-    assert f"direct calls: {found.reason}" in printed.stdout
+    assert f": {found.reason}\ndirect calls\n" in printed.stdout
 
 
 def test_of_several_that_want_one_at_once_one_runs_it(tmp_path: Path) -> None:
@@ -295,21 +295,22 @@ def test_what_was_tried_is_not_tried_again(end: str, monkeypatch: pytest.MonkeyP
             subprocess.run([sys.executable, "-c", code], stdout=record, check=False)
     else:
         assert run(code, monkeypatch) == Verdict(False, f"the self-test died of {end} in: threads")
-    assert (place().read_text(), verdict.read()) == ("names: ok\nloop: direct call\nthreads", None)
+    assert (place().read_text(), verdict.read()) == ("names: ok\nloop: direct call of the kernels\nthreads", None)
     if end == "SIGTERM":
-        again = TEST.format("pass").replace('"loop", lambda: "direct call"', '"loop", lambda: 1 / 0')
+        again = TEST.format("pass").replace('"loop", lambda: "direct call of the kernels"', '"loop", lambda: 1 / 0')
         assert run(again, monkeypatch).reason == ALL
-        assert verdict.lines()[2] == "threads: direct call"
+        assert verdict.lines()[2] == "threads: direct call of the kernels"
     else:
         assert run(f"print('threads: x\\n{GOOD}')", monkeypatch) == GOOD
-    assert verdict.lines()[:2] == ["names: ok", "loop: direct call"]
+    assert verdict.lines()[:2] == ["names: ok", "loop: direct call of the kernels"]
     assert len(verdict.lines()) == 4
 
 
 MISTAKES = {
     "constants": "call._copied = lambda data, make=call._copied: make(data[1:] + data[:1])",
     "code": "call.ObjectCode.address = lambda self, name, find=call.ObjectCode.address: find(self, name) + 3",
-    "buffers": "steps.Steps._buffer = lambda *a, find=steps.Steps._buffer, **b: f'{find(*a, **b)} + 64'",
+    "buffers": """steps.Steps._buffer = lambda *a, find=steps.Steps._buffer, **b: (
+        lambda word: word + 64 if isinstance(word, int) else (word[0], word[1] + 64))(find(*a, **b))""",
 }
 
 
