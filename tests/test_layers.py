@@ -194,11 +194,11 @@ SHELVES = {
     ),
     "models": (3_405, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (2_096, r"tools/"),
-    "calls": (8_900, r"runtime/|hlograph/"),
-    "rules": (11_300, r"dialects/"),
-    "pad": (3_400, r"codegen/passes/pad/"),
-    "passes": (8_200, r"codegen/passes/"),
-    "core": (16_000, r"codegen/"),
+    "calls": (9_100, r"runtime/|hlograph/"),
+    "rules": (11_500, r"dialects/"),
+    "pad": (3_500, r"codegen/passes/pad/"),
+    "passes": (8_400, r"codegen/passes/"),
+    "core": (16_200, r"codegen/"),
 }
 TESTS = 55_000  # lines of tests/ and lit_tests/
 
