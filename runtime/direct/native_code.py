@@ -85,7 +85,7 @@ def machine_code(name: str) -> bytes:
     """An object file of what is in `native/`, from the cache, or else compiled and kept there.
 
     Raises:
-        DirectCallRefused: LLVM is not there, or the source.
+        DirectCallRefused: LLVM is not there, or the source; or LLVM does not compile it.
     """
     try:
         source, translator = ((Path(__file__).parent / file).read_bytes() for file in (f"native/{name}", "llvm_ir.py"))
@@ -98,13 +98,16 @@ def machine_code(name: str) -> bytes:
     for data in kept.read(file):
         if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
             return data[_DIGEST:]
-    module = parsed(translated(source.decode(), {"MAP": _PRIVATE}))
-    machine = llvm.Target.from_triple(target[0]).create_target_machine(*target[1:], opt=2, jit=True)
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False  # time for nothing here
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    made = bytes(machine.emit_object(module))
+    try:
+        module = parsed(translated(source.decode(), {"MAP": _PRIVATE}))
+        machine = llvm.Target.from_triple(target[0]).create_target_machine(*target[1:], opt=2, jit=True)
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False  # for nothing here
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        made = bytes(machine.emit_object(module))
+    except RuntimeError as error:
+        raise DirectCallRefused(f"LLVM compiles no {name} for {' '.join(target[:2])}: {error}") from None
     with contextlib.suppress(OSError):  # the next process compiles it again
         kept.store(file, hashlib.sha256(made).digest() + made)
     return made

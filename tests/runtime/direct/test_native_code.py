@@ -244,6 +244,16 @@ def test_it_is_for_a_processor(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(stored()) == 3
 
 
+def test_what_llvm_does_not_compile_is_refused(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No IR, and a processor that it does not know."""
+    for where, name, wrong in ((native_code, "translated", "what?"), (llvm, "get_default_triple", "pdp11-dec-unix")):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, lambda *_, wrong=wrong: wrong)
+            with pytest.raises(object_files.DirectCallRefused, match=r"LLVM compiles no calls.src for "):
+                native_code.machine_code("calls.src")
+    assert stored() == []
+
+
 @pytest.mark.parametrize("why", ["a file in the way", "a full disk", "full when it is stored"])
 def test_nowhere_to_keep_it(why: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process compiles it for itself then, and leaves nothing."""
