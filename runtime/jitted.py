@@ -565,14 +565,17 @@ class Programs:
 
 
 def _is_long(jaxpr: Any) -> bool:
-    """Whether a jaxpr has a loop, or many equations, those of jaxprs inside counted."""
-    starts = 0
-    for count, equation in enumerate(equations(jaxpr), start=1):
+    """Whether a jaxpr has a loop, or many equations of few elements, those of jaxprs inside counted."""
+    starts = elements = count = 0
+    for equation in equations(jaxpr):
         name = equation.primitive.name
+        count += 1
         starts += name.startswith(_STARTING)
-        if name in ("scan", "while") or count >= _LONG_CODE or (count >= _MANY_EQUATIONS and starts >= cpu_plan.STARTS):
+        if name not in ("jit", "pjit"):
+            elements += sum(math.prod(getattr(x.aval, "shape", ())) for x in equation.outvars)
+        if name in ("scan", "while") or count >= _LONG_CODE:
             return True
-    return False
+    return count >= _MANY_EQUATIONS and starts >= cpu_plan.STARTS and elements <= 4 * cpu_plan.JAX_WORK
 
 
 def _may_go_wrong(jaxpr: Any) -> bool:

@@ -40,6 +40,8 @@ MANY = 100  # from which XLA may start so many kernels that calls with JAX array
 STARTS = 10  # of ops with which it starts one, for the same; others it puts into one with what they read
 WORK = 1 << 22  # elements computed outside of loops: from there on kernels are long, and XLA's threads help
 
+# The same for JAX's client, which starts kernels while others run: 20,000 elements gain, 70,000 lose a sixth.
+JAX_WORK = 1 << 15
 LIBRARY = 1 << 22  # multiplications in dots and LAPACK calls: a millisecond and more, on threads and in other libraries
 # LLVM's optimization levels for kernels of many ops. At level 1 it is done in a fraction of the time, and straight code
 # is as fast; in loops it keeps what is carried in memory, and copies it in every step: a scan with 60 scalar carries
@@ -167,7 +169,7 @@ class CpuPlanner:
 
         with steps.module.context:
             if options.forms:
-                kernels = options.regions and not _too_long(cpu_regions.Work.of(steps.module))
+                kernels = options.regions and not self._too_long(cpu_regions.Work.of(steps.module))
                 if run_pass(f"cpu_forms{{kernels={str(kernels).lower()}}}"):
                     steps.run("cse")  # a reciprocal for each quotient, and so on
             direct = self._direct(steps, notes)
@@ -184,19 +186,22 @@ class CpuPlanner:
             compile_with: dict[str, Any] = {}
             if arithmetic and work.library <= LIBRARY and verdict.proven():
                 compile_with |= _ONE_KERNEL
-            if by_blas or compile_with or (options.regions and not _too_long(work)):
+            if by_blas or compile_with or (options.regions and not self._too_long(work)):
                 run_pass("cpu_sums")  # XLA's library for sums is off
             else:
                 sums()
             outputs, places = self._pack(steps, notes)
             if options.regions:
-                notes.append(_regions(steps, work, compile_with))
+                notes.append(_regions(steps, self._too_long(work), compile_with))
             if by_blas:
                 run_blas("cpu_blas")
                 compile_with.setdefault("xla_disable_hlo_passes", "dot-library-rewriter")
             verify(steps.module, "the plan")
         decided = {"options": compile_with, "outputs": outputs, "places": places}
         return {**decided, "direct": direct, "notes": tuple(notes)}
+
+    def _too_long(self, work: cpu_regions.Work) -> str:
+        return _too_long(work) if self.synchronous else _too_long(work) or _threads_start(work)
 
     def _direct(self, steps: Steps, notes: list[str]) -> bool:
         """Whether the executable may be called directly, as far as that can be told before it is there."""
@@ -240,12 +245,12 @@ def pays(program: Program) -> bool:
         return False
     source = clone_bytes(program.to_bytecode())
     with source.context:
-        return not _too_long(cpu_regions.Work.of(source)) and bool(run(source, "cpu_regions").rewritten)
+        work = cpu_regions.Work.of(source)
+        return not (_too_long(work) or _threads_start(work)) and bool(run(source, "cpu_regions").rewritten)
 
 
-def _regions(steps: Steps, work: cpu_regions.Work, compile_with: dict[str, Any]) -> str:
+def _regions(steps: Steps, too_long: str, compile_with: dict[str, Any]) -> str:
     """Forms regions where they pay; a line on what was done."""
-    too_long = _too_long(work)
     if too_long:
         return f"no regions: {too_long}"
     if not verdict.proven():
@@ -265,6 +270,13 @@ def _too_long(work: cpu_regions.Work) -> str:
     if work.library > LIBRARY:
         return f"{work.library:,} multiplications in libraries take much longer than what regions save"
     return _threads_help(work)
+
+
+def _threads_start(work: cpu_regions.Work) -> str:
+    """Why starting kernels is none of the troubles of JAX's client; "" where it may be."""
+    if work.elements > JAX_WORK:
+        return f"{work.elements:,} elements are computed, while JAX's client starts what comes next"
+    return ""
 
 
 def _threads_help(work: cpu_regions.Work) -> str:

@@ -257,7 +257,7 @@ REFUSED = [
     (TypeError, "no option 'static_args'", lambda: jitted(static_args=0)),
     (errors.GraphError, "no axis is named m", lambda: jitted(constraints=["m >= 2"])(random(3))),
     (errors.GraphError, r"^constraints: 'n >', column 3: expected '=='", lambda: jitted(constraints=["n >"])),
-    (errors.OptionError, r"takes donate_argnums only .* not with dims", lambda: jitted(donate_argnums=0)),
+    (errors.OptionError, r"takes compiler_options only .* not with dims", lambda: jitted(compiler_options={"x": 1})),
     (errors.HlographError, "no device 'nonsense'", lambda: jitted(device="nonsense")),
     (
         errors.UnsupportedGraphError,
