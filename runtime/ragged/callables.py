@@ -503,8 +503,8 @@ class RaggedJit(OfRows):
         variant = self._variant(plan, call, call.sizes, frozenset())
         if variant.guards or not call.filled:
             raise ArgumentShapeError("rows of these lengths are run in parts, each by a program of its own")
-        made, given = variant.rows.prepared(*variant.given(call))
-        return made.function.lower(*given)
+        (_, function), given = variant.rows.prepared(*variant.given(call))
+        return function.lower(*given)
 
     def warm(
         self, *args: Any, sizes: Sizes | None = None, up_to: Mapping[str, int] | None = None, **kwargs: Any

@@ -32,7 +32,7 @@ from ...codegen.program import Program
 from ...codegen.signature import Argument, Signature
 from ...dialects.jax.trace import is_key
 from ..executables.padding import cut, pad
-from ..executables.policy import WARN_AFTER, Policies
+from ..executables.policy import WARN_AFTER, Plan, Policies
 from ..executables.stats import Stats
 from ..function import Function
 from ..options import CompileOptions
@@ -48,20 +48,9 @@ ROW_BUCKET = Bucket(factor=1.5, start=8)
 Empty = frozenset[str]  # the sizes that are 0
 
 
-@dataclass(frozen=True)
-class Made:
-    """What runs calls within some bounds.
-
-    Attributes:
-        name: the bounds, as text.
-        rows: how many there can be.
-        function: the compiled program: of the element's arguments, of sizes by their names, and of which rows count;
-            behind the element's results come sizes from data.
-    """
-
-    name: str
-    rows: int
-    function: Function
+# The bounds of some calls, and what runs these: a function of the element's arguments, of sizes by their names, and of
+# which rows count; behind the element's results come sizes from data.
+Made = tuple[Plan, Function]
 
 
 class RowsFunction:
@@ -123,20 +112,20 @@ class RowsFunction:
         self._check(lengths, sizes)
         known = not any(isinstance(x, jax.core.Tracer) for x in lengths.values())
         counted = None if known else self._counted(lengths, sizes)
-        made, given = self.prepared(arrays, lengths, sizes, counted)
-        found = self._cut(made, made.function.run(given), lengths, sizes)
+        (_, function), given = self.prepared(arrays, lengths, sizes, counted)
+        found = self._cut(function, function.run(given), lengths, sizes)
         return found if counted is None else [chosen(counted, x, undefined(x)) for x in found]
 
     def _cut(
-        self, made: Made, results: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]
+        self, function: Function, results: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> list[Any]:
         """Results without what is behind the last row, and behind the longest one."""
         rows = sizes[self.rows]
         if self._plain:
-            return [x if made.rows == rows else cut(x, (rows, *x.shape[1:])) for x in results]
+            return [cut(x, (rows, *x.shape[1:])) for x in results]
         count = len(self.element.signature.results)
         known: dict[str, Any] = {**sizes, **lengths}
-        counts = made.function.program.signature.results[count:]
+        counts = function.program.signature.results[count:]
         known.update({result.name: x[:rows] for result, x in zip(counts, results[count:], strict=True)})
         pairs = zip(results, self.element.signature.results, strict=False)
         return [_result(x, result.dims, known, rows) for x, result in pairs]
@@ -158,8 +147,8 @@ class RowsFunction:
             if len(self._recent) >= _KNOWN_SIZES:
                 self._recent.clear()
             made = self._recent[key] = self._made(sizes, traced, counted is not None)
-        rows, bound = sizes[self.rows], made.rows
-        arguments = made.function.program.signature.arguments
+        plan, function = made
+        rows, bound, arguments = sizes[self.rows], plan.bounds[self.rows], function.program.signature.arguments
         given = [_fitted(x, argument.dims) for x, argument in zip(arrays, arguments, strict=False)]
         for name in [argument.name for argument in arguments[len(arrays) : -1]]:
             given.append(_lengths(lengths[name], bound) if name in self.ragged else np.int32(sizes[name]))
@@ -231,29 +220,25 @@ class RowsFunction:
             plan = self._policies.plan(sizes, exact=traced or sizes in self._extents)
         except PolicyError as error:
             raise ArgumentShapeError(str(error)) from None
-        bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items()}
-        bounds[self.rows] = max(1, bounds[self.rows])
         exact = {name: plan.exact[name] for name in self._others if name in plan.exact}
-        key = (tuple(bounds.items()), tuple(exact.items()), partial)
+        bounds = {name: plan.bounds.get(name, size) for name, size in sizes.items() if name not in exact}
+        rows = bounds[self.rows] = max(1, bounds[self.rows])
+        met = Plan(exact, bounds)
+        key = (met.key, partial)
         with self._lock:
             if key not in self._programs:
                 if len(self._programs) >= self.options.cache_size:
                     self._programs.pop(next(iter(self._programs)))
                     self._recent.clear()
                 element = self.element.specialize(exact) if exact else self.element
-                open_ = {name: bound for name, bound in bounds.items() if name != self.rows and name not in exact}
-                rows = source.Rows(bounds[self.rows], self.shared, self.ragged, open_, self.options.passes, partial)
+                open_ = {name: bound for name, bound in bounds.items() if name != self.rows}
+                batch = source.Rows(rows, self.shared, self.ragged, open_, self.options.passes, partial)
                 try:
-                    program = rows.of(element)
+                    program = batch.of(element)
                 except PaddingError as error:
                     raise PaddingError(f"rows of different lengths need padding, and {error}") from None
-                text = [f"{name}={size}" if name in exact else f"{name}<={size}" for name, size in bounds.items()]
-                self._programs[key] = Made(
-                    ", ".join(text),
-                    bounds[self.rows],
-                    # Loops have been seen to before there were rows.
-                    Function(program, replace(self.options, policy="exact", passes=())),
-                )
+                # Loops have been seen to before there were rows.
+                self._programs[key] = met, Function(program, replace(self.options, policy="exact", passes=()))
             return self._programs[key]
 
     def warm(self, sizes: Mapping[str, int], up_to: Mapping[str, int]) -> dict[str, float]:
@@ -282,8 +267,8 @@ class RowsFunction:
         seconds: dict[str, float] = {}
         for each in itertools.product(*spans.values()):
             largest = {name: span[-1] for name, span in zip(spans, each, strict=True)}
-            made = self._made({**given, **largest})
-            seconds[made.name] = sum(made.function.warm().values())
+            plan, function = self._made({**given, **largest})
+            seconds[str(plan)] = sum(function.warm().values())
         return seconds
 
     def warm_call(
@@ -291,13 +276,13 @@ class RowsFunction:
     ) -> dict[str, float]:
         """The same for what runs such a call."""
         self._check(lengths, sizes)
-        made, _ = self.prepared(arrays, lengths, sizes)
-        return {made.name: sum(made.function.warm().values())}
+        (plan, function), _ = self.prepared(arrays, lengths, sizes)
+        return {str(plan): sum(function.warm().values())}
 
     @property
     def functions(self) -> list[Function]:
         """The compiled functions held now, one for each set of bounds."""
-        return [made.function for made in list(self._programs.values())]
+        return [function for _, function in list(self._programs.values())]
 
     def clear(self) -> None:
         """Drops all programs."""
