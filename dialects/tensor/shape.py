@@ -381,7 +381,8 @@ def range_length(start: Tensor, stop: Tensor, step: Tensor, forward: bool | None
     known: Any = [x.dim for x in (start, stop, step)]
     if None not in known and isinstance(known[2], int):  # no op is needed
         first, last, width = known if known[2] > 0 else (known[1], known[0], -known[2])
-        return step.builder.size((maximum(last - first, 0) + width - 1) // width)
+        steps = maximum(last - first, 0)
+        return step.builder.size(steps if width == 1 else (steps + width - 1) // width)
     if forward is None and not isinstance(step.dim, int):
         return hlo.select(step > 0, *(range_length(start, stop, step, way) for way in (True, False)))
     if step.dim > 0 if forward is None else forward:  # type: ignore[operator]

@@ -56,9 +56,10 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
     """The window that a basic index (a slice of scalars, or an integer scalar) selects of an axis."""
     if not isinstance(entry, slice):
         return _integer_window(ctx, entry, size, axis)
-    step = hlo.convert(entry.step, INT64) if isinstance(entry.step, Tensor) else ctx.constant(1, INT64)
-    nonzero_step(ctx, step, f"a slice of axis {axis}", "ValueError", "slice step cannot be zero")
-    width = 1
+    step, width = ctx.constant(1, INT64), 1
+    if isinstance(entry.step, Tensor):
+        step = hlo.convert(entry.step, INT64)
+        nonzero_step(ctx, step, f"a slice of axis {axis}", "ValueError", "slice step cannot be zero")
     if isinstance(step.dim, int):
         width, ends = abs(step.dim), _ends(ctx, entry, size, step.dim > 0)
         start, length = ends[0], range_length(*ends, step)
@@ -67,7 +68,7 @@ def window(ctx: Context, entry: Any, size: Dim, axis: int) -> Window:
         start = hlo.select(step > 0, *(ends[0] for _, ends in ways))
         length = hlo.select(step > 0, *(range_length(*ends, step, way) for way, ends in ways))
     computed = length.dim is None
-    dim = as_size(length, "slice", (size + width - 1) // width)
+    dim = as_size(length, "slice", size if width == 1 else (size + width - 1) // width)
     first = start.dim
     if first is None or not isinstance(step.dim, int) or (computed and step.dim < 0):
         return Window(start, dim, step)
@@ -90,7 +91,11 @@ def _ends(ctx: Context, entry: slice, size: Dim, forward: bool) -> tuple[Tensor,
         if isinstance(known, int) and known >= _HUGE:  # arithmetic on the number could overflow
             known = high
         elif isinstance(given, Tensor):
-            known = minimum(maximum(known + size * minimum(maximum(-known, 0), 1), low), high)
+            if not isinstance(known, int):
+                known += size * minimum(maximum(-known, 0), 1)
+            elif known < 0:
+                known += size
+            known = minimum(maximum(known, low), high)
         return ctx.builder.size(known)
 
     first, last = (low, high) if forward else (high, low)
