@@ -156,17 +156,18 @@ def found() -> Verdict:
     path = kept.place(name())
     if path is None:
         return Verdict(False, NOWHERE)
-    if next(kept.read(name()), None) is None:
-        path.unlink(missing_ok=True)  # somebody else's
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags, 0o600), "a+b") as record:
-        _lock_file(record, "LOCK_EX")  # for the self-test, too, which has the file open
-        try:
-            return read() or _tried(record)
-        except OSError as error:
-            return Verdict(False, f"the self-test could not be started: {error}")
-        finally:
-            _lock_file(record, "LOCK_UN")  # also for what has been forked meanwhile
+    try:
+        if next(kept.read(name()), None) is None:
+            path.unlink(missing_ok=True)  # somebody else's
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        with open(os.open(path, flags, 0o600), "a+b") as record:
+            _lock_file(record, "LOCK_EX")  # for the self-test, too, which has the file open
+            try:
+                return read() or _tried(record)
+            finally:
+                _lock_file(record, "LOCK_UN")  # also for what has been forked meanwhile
+    except (OSError, ValueError) as error:  # no such signal, for one
+        return Verdict(False, f"the self-test could not be run: {error}")
 
 
 def _lock_file(file: Any, how: str) -> None:
@@ -252,12 +253,12 @@ def awaited() -> Verdict:
 def tell(level: int) -> None:
     """Says that a self-test runs, and where its result is."""
     how = "some 20 s" if is_familiar() else "a minute or two: the tests have not seen this release on such a machine"
-    _log.log(
-        level,
-        f"direct calls with jaxlib {metadata.version('jaxlib')} are tried in another process, once on this machine "
-        f"({how}); until then calls go through PJRT. `python -m hlograph.runtime.direct` shows the result, which is in "
-        f"{kept.place(name())}",
-    )
+    if path := kept.place(name()):
+        _log.log(
+            level,
+            f"direct calls with jaxlib {metadata.version('jaxlib')} are tried in another process, once on this machine "
+            f"({how}); until then calls go through PJRT. `python -m hlograph.runtime.direct` shows the result, {path}",
+        )
 
 
 def refusal(*, wait: bool) -> str:

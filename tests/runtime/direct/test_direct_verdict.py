@@ -163,6 +163,11 @@ def test_a_verdict_is_believed_if_nobody_else_can_have_written_it(case: str, mon
     assert verdict.found() == (GOOD if believed else BAD) == verdict.read()  # where it will be believed
 
 
+def test_a_folder_in_place_of_the_record() -> None:
+    place().mkdir()
+    assert "could not be run: " in verdict.awaited().reason
+
+
 def test_another_folder_where_the_cache_cannot_be_written_to(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -428,7 +433,7 @@ def test_a_new_release_of_jaxlib(word: str, monkeypatch: pytest.MonkeyPatch, cap
     [
         ("", "no Python interpreter"),
         ("/usr/bin/uwsgi", "no Python interpreter"),
-        ("/nowhere/python3", "could not be started"),
+        ("/nowhere/python3", "could not be run"),
         ("{tmp}/python3", "failed with status 3 in: its start"),
     ],
 )
