@@ -220,8 +220,8 @@ class Program:
         if self.host_calls:
             names = ", ".join(dict.fromkeys(call.name for call in self.host_calls.values()))
             raise UnsupportedGraphError(
-                f"{self.name} calls Python functions of this process ({names}), and {what}; leave these ops out of the "
-                "graph, or register a lowering rule for them (@hlograph.builder.lowers)"
+                f"{self.name} calls Python functions of this process ({names}), and {what}; leave these calls "
+                "out, or, of ops of a graph, register a lowering rule for them (@hlograph.builder.lowers)"
             )
 
     def alone(self) -> Program:

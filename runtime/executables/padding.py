@@ -20,6 +20,7 @@ import numpy as np
 from ...codegen import dims as dimension
 from ...codegen.constraints import Constraint
 from ...codegen.dims import Dim
+from ...codegen.dtypes import is_packed
 from ...codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import is_checkified, no_transformation, place, trace_state
 from ...codegen.passes.buckets import Tally
@@ -341,7 +342,7 @@ def cut(x: Any, shape: Shape) -> Any:
         return x
     if type(x) is np.ndarray:
         return x[tuple(map(slice, shape))]
-    if isinstance(x, jax.core.Tracer) or not in_host_memory(x):
+    if isinstance(x, jax.core.Tracer) or not in_host_memory(x) or is_packed(x.dtype):
         return jax.lax.slice(x, (0,) * x.ndim, shape)
     if x.shape[1:] == shape[1:] and math.prod(shape):
         x.block_until_ready()

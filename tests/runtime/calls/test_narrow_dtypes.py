@@ -169,6 +169,15 @@ def test_every_element_type(type_, way, tmp_path, jax_x64):
         np.testing.assert_array_equal(one.astype(wide.dtype), other.astype(wide.dtype))
 
 
+@pytest.mark.parametrize("dtype", ["int2", "int4", "uint4", "float4_e2m1fn"])
+def test_packed_elements_are_padded_and_cut_as_the_numbers_that_they_are(dtype):
+    fast = hlograph.jit(lambda x: (x[::-1], x + x), dims={"x": ("n",)}, policy="padded")
+    for size in (1, 5, 16):
+        x = jnp.asarray(np.arange(size) % 2, dtype)
+        for found, wanted in zip(fast(x), jax.jit(lambda x: (x[::-1], x + x))(x), strict=True):
+            np.testing.assert_array_equal(found.astype("float32"), wanted.astype("float32"))
+
+
 @pytest.mark.parametrize("dtype", ["int2", "int4", "float4_e2m1fn"])
 def test_elements_smaller_than_a_byte_beside_others(dtype):
     """Several results, of sizes 0, 1, odd and large, with results of other types."""
