@@ -294,13 +294,24 @@ class Jit(Written):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that calls with such arguments run, traced now if it is the first time.
 
+        Of a function whose traces at several sizes were compared, it is for the sizes of the arguments alone: without
+        the function nothing would say for which others it is right.
+
         Raises:
             UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
         """
+        _, leaves, call, specs = self._parameters.read(args, kwargs)
+        traced = self.traced(*args, **kwargs)
+        if traced.agrees is None:
+            return traced.program
+        return self._programs.trace(call, specs, calls.sizes_of(call, specs, leaves)).program
+
+    def traced(self, *args: Any, **kwargs: Any) -> Traced:
+        """The trace that calls with such arguments run; raises as `program` does."""
         _, call, specs, found = self._look_up(args, kwargs)
         if isinstance(found, HlographError):
             raise found
-        return self._programs.trace(call, specs).program if found is None else found[0].program
+        return self._programs.trace(call, specs) if found is None else found[0]
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Lowers such a call ahead of time, as `jax.jit(f).lower`, with the stages of `Function.lower`.

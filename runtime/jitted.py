@@ -64,6 +64,8 @@ _STARTING = (
 )
 # With so many traces for arguments of one kind the user is told which lines decide by sizes.
 _MANY_TRACES = 8
+# After so many traces that are for few sizes each, traces at several sizes are no longer compared.
+_MAY_BE_GENERAL = 6
 # Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")
 
@@ -393,7 +395,12 @@ class Variant:
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
         """Whether it is for these sizes."""
-        return all(guard.holds(sizes) for guard in self.guards)
+        return all(guard.holds(sizes) for guard in self.guards) and (self.agrees is None or self.agrees(sizes))
+
+    @property
+    def agrees(self) -> Callable[[Sizes], bool] | None:
+        """Of one made of traces at several sizes, whether it is for these."""
+        return self.made[0].agrees if isinstance(self.made, tuple) else None
 
 
 @dataclass
@@ -465,7 +472,8 @@ class Programs:
                     if number < len(variants) - 1:
                         variants.append(variants.pop(number))  # the one that was used last
                     return variant.made
-            variant = self._variant(call, specs, sizes, make, empty)
+            general = make is None and sum(variant.agrees is None for variant in variants) < _MAY_BE_GENERAL
+            variant = self._variant(call, specs, sizes, make, empty, general=general)
             if make is not None:
                 variants.append(variant)
                 return variant.made
@@ -479,16 +487,17 @@ class Programs:
                 self._warn_of_traces(variants)
             return variant.made
 
-    def _variant(self, call: Call, specs: Specs, sizes: Sizes, make: Make | None, empty: Names) -> Variant:
+    def _variant(self, call: Call, specs: Specs, sizes: Sizes, make: Make | None, empty: Names, **how: Any) -> Variant:
         try:
             if make is None and not is_named(specs):
                 return Variant((), self._make_static(call, specs))
             with self._lock:
                 self.traces += 1
-            traced = self.trace(call, specs, sizes, empty)
+            traced = self.trace(call, specs, sizes, empty, **how)
             names = [name for name, places in call.places.items() for _ in tree_util.tree_leaves(places)]
             donated = frozenset(number for number, name in enumerate(names) if name in self.donated)
-            made = make(traced) if make else Function(traced.program, replace(self.options, donated=donated))
+            options = replace(self.options.without(sizes, traced.program), donated=donated)
+            made = make(traced) if make else Function(traced.program, options)
             return Variant(traced.guards, (traced, made))
         except (GraphError, DeviceError):
             raise
@@ -536,14 +545,14 @@ class Programs:
             return True
         return not is_default(self.options.passes) or _is_long(jaxpr.jaxpr)
 
-    def trace(self, call: Call, specs: Specs, sizes: Sizes | None = None, empty: Names = ()) -> Traced:
-        """The program of such arguments, traced now.
+    def trace(self, call: Call, specs: Specs, sizes: Sizes | None = None, empty: Names = (), **how: Any) -> Traced:
+        """The program of such arguments, traced now; a `general` one is to be asked for each set of sizes.
 
-        Raises:
-            UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
+        Raises `UnsupportedGraphError` where JAX cannot trace the function with symbolic sizes.
         """
         kept = [text for text in self.constraints if not any(re.search(rf"\b{name}\b", text) for name in empty)]
-        return trace(call.function, specs, name=self.name, constraints=kept, platform=self.target, sizes=sizes)
+        how |= {"constraints": kept, "platform": self.target, "sizes": sizes}
+        return trace(call.function, specs, name=self.name, **how)
 
     @property
     def functions(self) -> list[Any]:

@@ -7,7 +7,7 @@ which goes from hand to hand in place of them. `CpuOptions` is what `cpu=` means
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -160,12 +160,16 @@ class CompileOptions:
 
     def for_derived(self, program: Program) -> CompileOptions:
         """Those for a program made from another one, with JAX arrays: policies count for the sizes that it has too."""
-        policy = self.policy
-        if isinstance(policy, Mapping):
-            signature = program.signature
-            names = {root.name for root in signature.roots} | {count.name for count in signature.counts}
-            policy = {name: choice for name, choice in policy.items() if name in names}
-        return replace(self, policy=policy, cpu=self.cpu.for_jax, numpy=None, donated=frozenset())
+        names = {*self.policy} if isinstance(self.policy, Mapping) else ()
+        return replace(self.without(names, program), cpu=self.cpu.for_jax, numpy=None, donated=frozenset())
+
+    def without(self, names: Collection[str], program: Program) -> CompileOptions:
+        """Without the policies of those of these sizes that a program does not have."""
+        signature = program.signature
+        gone = set(names) - {root.name for root in signature.roots} - {count.name for count in signature.counts}
+        if not gone or not isinstance(self.policy, Mapping):
+            return self
+        return replace(self, policy={name: choice for name, choice in self.policy.items() if name not in gone})
 
 
 def _numpy_of(outputs: Any) -> Numpy | None:

@@ -263,7 +263,7 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
     if isinstance(source, Jit):
         functions = source.functions
         if specs:
-            program = source.program(*specs)
+            program = source.traced(*specs).program
             return program, next((function for function in functions if function.program is program), None)
         function = _only(source, functions)
         return function.program, function

@@ -154,7 +154,7 @@ def even(
         numbers = numbers[..., None]
     numbers = np.moveaxis(numbers, index_vector_dim, -1)
     batch = numbers.shape[:-1]
-    columns: Array = numbers.reshape(-1, numbers.shape[-1])
+    columns: Array = numbers.reshape(math.prod(batch), numbers.shape[-1])
     require(len(columns), "there is no index")
     # Sizes are far below what is cut off here.
     if columns.dtype == np.uint64:

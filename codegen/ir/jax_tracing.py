@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, cast
 
 
@@ -21,6 +24,55 @@ def evaluate_equation(equation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     with equation.ctx.manager:
         results = primitive.bind(*functions, *operands, **params)
     return results if primitive.multiple_results else [results]
+
+
+def scan_counts(equation: Any) -> tuple[int, int]:
+    """How many operands of a scan's equation are constants, and how many are carried."""
+    found = equation.params.get("ft_in")
+    if found is None:  # until JAX 0.11
+        return equation.params["num_consts"], equation.params["num_carry"]
+    consts, carried, _ = found.unpack()
+    return len(consts), len(carried)
+
+
+def expansion(equation: Any) -> Any:
+    """What an equation is short for, as a function of its operands, where JAX lowers it by that (0.12); else None."""
+    made = equation.params.get("_prim")
+    return None if equation.primitive.name != "call_hi_primitive" else made.expand
+
+
+_ADAPTED: dict[str, Callable[[Any, Any], Any]] = {}
+
+
+def adapt(module: str, name: str, own: Callable[..., Any], wanted: Callable[[Any], bool]) -> None:
+    """Has a function of JAX, by whatever name it was imported, call another one for some arguments.
+
+    Args:
+        module: below `jax._src`; in a release without such a function nothing happens.
+        own: takes what the function takes.
+        wanted: whether it is called, of the positional arguments and those by name.
+    """
+    if importlib.util.find_spec(f"jax._src.{module}") is None:
+        return
+    function: Any = getattr(importlib.import_module(f"jax._src.{module}"), name, None)
+    function = getattr(function, "__wrapped__", function)  # what `jax.jit` took
+    if function is None or function.__closure__:
+        return
+    original = FunctionType(function.__code__, function.__globals__, name, function.__defaults__)
+    original.__kwdefaults__ = function.__kwdefaults__
+    key = f"{module}.{name}"
+    _ADAPTED[key] = lambda args, kwargs: (own if wanted((args, kwargs)) else original)(*args, **kwargs)
+    constants = {"this module": __name__, "this function": key}
+    code = _adapted.__code__
+    function.__signature__ = inspect.signature(function)
+    function.__code__ = code.replace(co_consts=tuple(constants.get(x, x) for x in code.co_consts), co_name=name)
+    function.__defaults__ = function.__kwdefaults__ = None
+
+
+def _adapted(*args: Any, **kwargs: Any) -> Any:
+    import sys  # the code is run among the names of another module
+
+    return sys.modules["this module"]._ADAPTED["this function"](args, kwargs)
 
 
 def size_primitive() -> Any:

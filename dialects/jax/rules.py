@@ -50,7 +50,8 @@ def rules() -> tuple[tuple[Any, Any], ...]:
         (linalg.svd_p, "svd", _svd),
         (jax.lax.approx_top_k_p, "approx_top_k", _approximate_top_k),
     ]
-    return *((primitive, _rule(name, build)) for primitive, name, build in table), (size_primitive(), lower_size)
+    own = ((size_primitive(), lower_size), (jax.lax.fft_p, lower_fft))
+    return *((primitive, _rule(name, build)) for primitive, name, build in table), *own
 
 
 def _approximate_top_k(
@@ -143,6 +144,19 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 def lower_number(ctx: Any, *, tree: Tree, dtype: Any, weak: bool) -> Any:
     """An expression of sizes as a scalar."""
     return _call_scalar(ctx, "number", lambda builder: _float(tree, builder), dtype)
+
+
+def lower_fft(ctx: Any, x: Any, *, fft_type: Any, fft_lengths: Sequence[Any]) -> Any:
+    """A Fourier transform; its lengths may be sizes."""
+    (aval,), sizes = ctx.avals_in, sizes_of(ctx)
+    dims, lengths = (tuple(read_size(str(size)) for size in found) for found in (aval.shape, fft_lengths))
+    builder = Builder(new_context(), "fft")
+    types = [((), numpy_dtype(ir.RankedTensorType(size.type).element_type)) for size in sizes.values()]
+    with builder.function("main", [*types, (dims, np.dtype(aval.dtype))]) as handles:
+        for root, size in zip(sizes, handles, strict=False):
+            builder.add_root(SizeSource(root, size, None, data=True))
+        builder.finish([hlo.fft(handles[-1], fft_type.name, lengths)])
+    return call_module(ctx, "fft", to_bytecode(builder.module), [*sizes.values(), x])
 
 
 def lower_size(ctx: Any, *, dim: Any) -> Any:

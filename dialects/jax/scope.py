@@ -60,6 +60,7 @@ class Scope(export.SymbolicScope):
         limits: what numbers made of sizes must not exceed to be exact as data.
         open: whether something was left open that `strict` would answer.
         traced: whether the trace is over, and what asks is how JAX lowers it.
+        fixed: whether a size's value was asked for.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class Scope(export.SymbolicScope):
         self.strict = strict
         self.guards: dict[tuple[str, Dim], Constraint] = {}
         self.limits: dict[tuple[Dim, int], Constraint] = {}
-        self.open = self.traced = False
+        self.open = self.traced = self.fixed = False
         self._different = {c.lhs - c.rhs for c in known if c.relation == "!="}
         self._dims: dict[str, Dim] = {}
         super().__init__(constraints)
@@ -156,6 +157,7 @@ class Scope(export.SymbolicScope):
     def fix(self, size: Any, frame: FrameType, *, go_on: bool = False) -> int:
         """The value of a size, which it then has; ends the trace if it may have others, unless that is to go on."""
         value = self.value(size)
+        self.fixed = True
         dim = self.dim(size)
         self._record(dim, "==", value, frame)
         if not go_on and solve(dim - value, self.sizes or {}) is not None:
@@ -164,6 +166,7 @@ class Scope(export.SymbolicScope):
 
     def fix_all(self, names: Iterable[str], frame: FrameType) -> NoReturn:
         """Fixes these sizes, which ends the trace."""
+        self.fixed = True
         for name in sorted(names):
             if self.sizes is None:
                 self._refuse(f"{name} is some number", frame)

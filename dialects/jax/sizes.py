@@ -290,6 +290,11 @@ class Number:
         return f"<number {self.tree}>"
 
 
+def as_array(value: Any) -> Any:
+    """A number, a symbolic size, or a number made of such, as data."""
+    return value.__jax_array__() if is_size(value) or isinstance(value, Number) else jax.numpy.asarray(value)
+
+
 def arithmetic(sign: str, a: Any, b: Any, frame: FrameType) -> Any:
     """A `Number`; NotImplemented where an operand is no Python number."""
     scope = next(x.scope for x in (a, b) if isinstance(x, Number) or is_size(x))

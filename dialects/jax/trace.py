@@ -38,7 +38,7 @@ from ...codegen.constraints import Constraint
 from ...codegen.errors import HlographError, UnsupportedGraphError
 from ...codegen.graph import named_parameters
 from ...codegen.ir.bindings import ir, new_context, run_pipeline
-from ...codegen.ir.functions import inline_calls
+from ...codegen.ir.functions import FFT, inline_calls
 from ...codegen.ir.host_calls import TARGET as HOST
 from ...codegen.ir.host_calls import HostCall
 from ...codegen.ir.jax_compat import inconclusive_error
@@ -49,6 +49,7 @@ from ...codegen.ir.values import attributes_of, call_target, has_operations, mai
 from ...codegen.passes import reduce_in_blocks, roll_loops
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Result, Signature
+from .adapted import adapt_functions
 from .axes import (
     DEMANDED_BY_JAX,
     constraint_on,
@@ -60,6 +61,7 @@ from .axes import (
     symbolic_specs,
 )
 from .callbacks import callback_rules, calls_python, unordered
+from .generalize import Special, generalize
 from .rules import rules
 from .scope import Fixed, Scope, is_size, solve
 from .sizes import Number, watch
@@ -99,6 +101,7 @@ class Traced:
             all sizes of which the same holds. What fixes a size is in the program's shapes, the rest among its
             constraints.
         limits: those of its constraints by which numbers made of sizes fit the integers that they are computed in.
+        agrees: of one that is made of traces at a few sizes, whether it is the right one at these; else None.
     """
 
     program: Program
@@ -106,6 +109,7 @@ class Traced:
     keys: tuple[Any, ...]
     guards: tuple[Constraint, ...] = ()
     limits: tuple[Constraint, ...] = ()
+    agrees: Callable[[Mapping[str, int]], bool] | None = None
 
 
 _THREAD = threading.local()
@@ -169,6 +173,7 @@ def trace(
     kept: Sequence[Any] | None = None,
     wanted: Callable[[Any], bool] | None = None,
     sizes: Mapping[str, int] | None = None,
+    general: bool = False,
 ) -> Traced:
     """Traces and lowers a function by JAX, with symbolic sizes for the axes that have names.
 
@@ -184,6 +189,7 @@ def trace(
         kept: JAX's own avals of the arguments, where they are not to be made anew.
         wanted: asked whether the closed jaxpr is to be lowered at all.
         sizes: those of the call, by name; without a call what they decide is refused.
+        general: traces at several sizes may be compared (`generalize.py`); the caller asks `agrees` for all others.
 
     Raises:
         GraphError: sizes or constraints that make no sense.
@@ -195,6 +201,7 @@ def trace(
     """
     forks.refuse_forked(f"{name} cannot be traced")
     watch()
+    adapt_functions()
     leaves = tree_util.tree_flatten_with_path(list(arguments.values()))[0]
     described = describe_arguments(arguments)
     roots = sorted({root for argument in described for dim in argument.dims for root in dimension.roots(dim)})
@@ -219,6 +226,17 @@ def trace(
                 raise
             error = failure
         guards = tuple(scope.guards.values())
+        if general and sizes and (scope.fixed or (error is not None and (strict or not scope.open))):
+            general = False
+            rest = {"name": name, "constraints": constraints, "platform": platform, "platforms": platforms}
+            try:
+                if found := _generalized(attempt, arguments, demands, sizes, rest):
+                    return found
+            except Special as special:
+                fixed = tuple(Constraint(dimension.symbol(x), "==", sizes[x], str(special)) for x in roots)
+                described = [replace(x, dims=tuple(dimension.evaluate(d, sizes) for d in x.dims)) for x in described]
+                demands = []
+                continue
         solutions = [(c, solve(c.lhs - c.rhs, scope.sizes or {})) for c in guards if c.relation == "=="]
         fixing, solution = next(((c, found) for c, found in solutions if found is not None), (None, None))
         if fixing is not None and solution is not None:
@@ -243,6 +261,35 @@ def trace(
                 refused = UnsupportedGraphError(_reason(name, roots, error, sizes is not None))
             refused.guards = (*fixed, *guards)
             raise refused from (None if refused is error else error)
+
+
+def _generalized(
+    attempt: _Attempt, arguments: Any, demands: Sequence[Constraint], sizes: Mapping[str, int], rest: Any
+) -> Traced | None:
+    """The trace that is made of traces at several sizes, if it fixes none of them."""
+
+    def function(leaves: Sequence[Any]) -> Any:
+        was_tracing, _THREAD.tracing = is_tracing(), True
+        try:
+            return attempt.function(leaves)
+        finally:
+            _THREAD.tracing = was_tracing
+
+    try:
+        found = generalize(function, describe_arguments(arguments), attempt.leaves, demands, sizes)
+        functools.update_wrapper(found.function, attempt.function, assigned=(), updated=())
+        traced = trace(found.function, arguments, sizes=sizes, **rest)
+    except Special:
+        raise
+    except Exception:  # it may not even be a function of other sizes
+        return None
+    if any(c.relation == "==" and solve(c.lhs - c.rhs, sizes) is not None for c in traced.guards):
+        return None
+    if not found.differentiable:  # its derivatives are those of the function itself, where JAX can trace them
+        attempt.facts = {"shares": False, "repeats": False, "scales": False}
+        again = functools.partial(trace, sizes=sizes, **{key: value for key, value in rest.items() if key != "name"})
+        traced.program.source = attempt.source(again, traced.guards)
+    return replace(traced, agrees=found.agrees)
 
 
 @dataclass
@@ -338,7 +385,7 @@ class _Attempt:
                 return export.export(
                     jitted,
                     platforms=None if platform is None else [platform],
-                    disabled_checks=[export.DisabledSafetyCheck.custom_call(HOST)],
+                    disabled_checks=[export.DisabledSafetyCheck.custom_call(name) for name in (FFT, HOST)],
                     _override_lowering_rules=(*rules(), *callback_rules(functions)),
                 )(*trees)
 
