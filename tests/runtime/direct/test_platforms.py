@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from hlograph.runtime import object_files
-from hlograph.runtime.direct import call, object_code, platforms, verdict
+from hlograph.runtime.direct import call, native_code, object_code, platforms, verdict
 from hlograph.runtime.direct.call import DirectCall, compare, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.object_files import DirectCallRefused
@@ -280,9 +280,25 @@ def test_a_self_test_without_what_linux_has(tmp_path: Path) -> None:
     known = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", verdict.SWITCH)}
     folders = {"LOCALAPPDATA": str(tmp_path), "HOME": str(tmp_path / "home")}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=known | folders, timeout=200
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, env=known | folders, timeout=200
     )
     assert done.returncode == 0, done.stderr[-2000:]
     place, *_, last = done.stdout.splitlines()
     assert Path(place).is_relative_to(tmp_path)
     assert re.fullmatch(r"good \d+: 3 of 3 programs are called directly, from threads too", last)
+
+
+@pytest.mark.parametrize("system", ["x86_64-pc-windows-msvc", "arm64-apple-macosx"])
+@pytest.mark.parametrize("name", ["calls.src", "blas.src"])
+def test_our_own_code_on_other_systems(name: str, system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is compiled for them, and its object files are such that they would be loaded there."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(native_code, "_PRIVATE", 0 if "windows" in system else 0x1002)
+    here = on(system, monkeypatch)
+    monkeypatch.setattr(llvm, "get_default_triple", lambda: system)
+    monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: "")
+    monkeypatch.setattr(llvm, "get_host_cpu_features", llvm.targets.FeatureMap)
+    has, needs = object_files.names(native_code.machine_code(name), here.form)
+    assert "hlograph_sort" in has or "hlograph_gemm" in has
+    own = {"mmap", "munmap"} if "windows" not in system else set()
+    assert needs <= {"calloc", "dgemm", "dpotrf", "free", "malloc", "memcpy", "sgemm", "spotrf"} | own
