@@ -126,6 +126,10 @@ show(
 show("stablehlo.gather", [vector, integers], lambda x, i: hlo.take(x, i, 0))
 # CHECK: stablehlo.dynamic_gather: return gather(x, y) {offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1, indices_are_sorted = false, slice_sizes = [1, 8]} : tensor<3x8xf64>
 show("stablehlo.dynamic_gather", [("float64", 4, "n"), integers], lambda x, i: hlo.take(x, i, 0))
+# Indices that are an arithmetic sequence of sizes are a window, backwards here.
+# CHECK: stablehlo.gather: a = pad(reverse<[0]>(x), 0) {edge_padding_high = [6, 0], edge_padding_low = [0, 0], interior_padding = [0, 0]} : tensor<14x2xf64>
+# CHECK-NEXT: return dynamic_slice<[8, 2]>(a,
+show_jax("stablehlo.gather", lambda x: x[::-1], ("n", 2))
 
 # Updates of padded indices go to where nothing is.
 # CHECK: stablehlo.scatter: return scatter(x, select(not(LT(iota<0, 8xi32>(), n)), -9223372036854775808, y), z) {indices_are_sorted = false, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1, unique_indices = false, add} : tensor<4xf64>

@@ -15,6 +15,7 @@ where the axis has size 1. A function is traced once with symbolic sizes, as `hl
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -49,6 +50,7 @@ from ..jitted import X64, Call, Key, Parameters, Programs, Static, kind_of, leav
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
+from .again import call_again, lengths_of
 from .rows import Empty, Leaf, OfRows, Rows, RowsFunction, Variant
 from .values import (
     Ragged,
@@ -340,6 +342,8 @@ class RaggedJit(OfRows):
         self.name = self._parameters.name
         self._programs = Programs(self.name, tuple(constraints), how)
         self._plans: dict[Key, _Plan] = {}
+        self._lengths: list[Any] = []  # of the last call
+        self._again: Callable[[Any, Any], Any] | None = None
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -351,8 +355,15 @@ class RaggedJit(OfRows):
             UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
             PaddingError: an op that cannot be padded.
         """
+        if self._again is not None and (found := self._again(args, kwargs)) is not NotImplemented:
+            return found
         plan, call, listed = self._look_at(args, kwargs)
-        return self._finished(self._run(plan, call), listed)
+        results = self._finished(self._run(plan, call), listed)
+        before, self._lengths = self._lengths, lengths_of(args, kwargs)
+        same = before and len(before) == len(self._lengths) and all(map(operator.is_, before, self._lengths))
+        if same and plan.variant is not None and call.filled and self._out_axes == 0 and not self._parameters.static:
+            self._again = call_again(args, kwargs, call, plan.variant)
+        return results
 
     def _look_at(self, args: Any, kwargs: Any) -> tuple[_Plan, Rows, bool]:
         """What is to be done for such a call, its rows, and whether all of them come as lists."""
@@ -552,6 +563,7 @@ class RaggedJit(OfRows):
         """Drops all programs and executables, and what they counted."""
         self._programs.clear()
         self._plans.clear()
+        self._again, self._lengths = None, []
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)

@@ -113,10 +113,10 @@ class RowsFunction:
         known = not any(isinstance(x, jax.core.Tracer) for x in lengths.values())
         counted = None if known else self._counted(lengths, sizes)
         (_, function), given = self.prepared(arrays, lengths, sizes, counted)
-        found = self._cut(function, function.run(given), lengths, sizes)
+        found = self.cut(function, function.run(given), lengths, sizes)
         return found if counted is None else [chosen(counted, x, undefined(x)) for x in found]
 
-    def _cut(
+    def cut(
         self, function: Function, results: Sequence[Any], lengths: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> list[Any]:
         """Results without what is behind the last row, and behind the longest one."""

@@ -16,6 +16,7 @@ from ...builder.places import INT32, INT64
 from ...builder.shape import product, slice_axes
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
+from ...ir.kinds import Indexing
 from ...ir.values import integers
 from . import facts
 from .facts import UNKNOWN, Fact
@@ -358,8 +359,11 @@ def _strided(padder: Padder, x: Live, axis: int, start: Dim, limit: Dim, stride:
 @pads("stablehlo.reverse")
 def reverse(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Reversed along a padded axis the live elements stand at the end: they are shifted back."""
-    x = operands[0]
-    axes = integers(operation, "dimensions")
+    return [reversed_(padder, operands[0], integers(operation, "dimensions"))]
+
+
+def reversed_(padder: Padder, x: Live, axes: Sequence[int]) -> Live:
+    """`x` with its live elements in reverse order along axes."""
     tensor = hlo.reverse(x.tensor, axes)
     result = Live(tensor, x.dims, x.pads, x.whole)
     for axis in axes:
@@ -367,7 +371,7 @@ def reverse(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
             padder.note("shift", x.dims[axis], "reversed elements, to the front")
             size = x.shape[axis]
             result = window(padder, result, axis, size - x.dims[axis], x.dims[axis], size)
-    return [result]
+    return result
 
 
 def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: int) -> Live:
@@ -391,6 +395,26 @@ def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: in
     else:
         tail = grown.whole
     return padder.make(tensor, put(x.dims, axis, length), put(grown.pads, axis, tail), grown.whole)
+
+
+def in_order(padder: Padder, operation: ir.Operation, x: Live, indices: Live, sizes: Dims) -> Live | None:
+    """Elements behind each other along an axis, forwards or backwards, that are all there: a window. Else None."""
+    of_offsets, collapsed, batching, _, index_map, vector_dim = Indexing.of(operation)
+    sequence = padder.sequences.found.get(operation.operands[1])
+    if sequence is None or abs(sequence.step) != 1 or (index_map, batching, vector_dim) != (collapsed, [], 1):
+        return None
+    (axis,) = index_map
+    kept = [place for place in range(x.ndim) if place != axis]
+    if of_offsets != kept or any(sizes[place] != x.dims[place] for place in kept):
+        return None
+    count = indices.dims[0]
+    low = padder.dim(sequence.first if sequence.step == 1 else sequence.first - count + 1)
+    ends = [padder.interval(padder.dim(end))[0] for end in (low, x.dims[axis] - low - count)]
+    if any(end is None or end < 0 for end in ends):
+        return None
+    padder.note("slice", padder.dim(count), f"of indices from {sequence.first} in steps of {sequence.step}")
+    found = window(padder, x, axis, low, count, padder.bound(count))
+    return found if sequence.step == 1 else reversed_(padder, found, [axis])
 
 
 # ---- pad -------------------------------------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ from ...signature import LIVE, Argument, Signature
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Action, Dims, Interval, KnownSizes, Live, LiveBuilder, asked, put
+from .sequences import Sequences
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
@@ -116,6 +117,7 @@ class Padder:
         self._types: dict[ir.Type, tuple[tuple[int | None, ...], DType]] = {}
         self._masks: dict[tuple[Dim, int], Tensor] = {}
         self.operation: ir.Operation | None = None
+        self.sequences = Sequences(self.builder, self.dim)
 
     # ---- sizes ------------------------------------------------------------------------------------------------------
 
@@ -467,6 +469,7 @@ class Padder:
                 results = rule(self, operation, operands)
             for place, live in enumerate(results):
                 env[operation.results[place]] = live
+            self.sequences.note(operation, operands, results)
         raise AssertionError("a block without a terminator")
 
     def call(self, symbol: str, arguments: Sequence[Live]) -> list[Live]:

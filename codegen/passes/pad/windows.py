@@ -25,7 +25,7 @@ from ...ir.values import attributes_of, convolution_numbers, integers
 from . import facts
 from .facts import Fact
 from .live import Dims, Live, attributes_of_op
-from .moving import pad_axis, result_dims
+from .moving import in_order, pad_axis, result_dims
 from .padder import Padder, pads
 
 
@@ -126,6 +126,9 @@ def gather(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
     for axis, size in enumerate(sizes):
         if size != 1:  # of one element in an array of none nothing is read where there are no indices
             padder.demand(x.dims[axis], size, "the size of a slice")
+    taken_in_order = in_order(padder, operation, x, indices, sizes)
+    if taken_in_order is not None:
+        return [taken_in_order]
     limits = [padder.dim(maximum(x.dims[axis] - sizes[axis], 0)) for axis in index_map]
     places = indices.tensor
     if any(type(x.dims[axis]) is not int or type(sizes[axis]) is not int for axis in index_map):

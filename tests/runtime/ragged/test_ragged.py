@@ -48,6 +48,27 @@ def check(found, expected, rows):
         jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-5, atol=1e-6), own, expected(rows[number]))
 
 
+def test_calls_with_the_lengths_of_the_one_before():
+    """Arrays are others, lengths the same object: nothing is looked at again, and nothing is mistaken for it."""
+    fn = hlograph.jit(jax.vmap(rnn, in_axes=(None, 0)), dims={"x": ("b", "n[b]", 3)})
+    lengths, others = jnp.asarray([3, 7, 1], jnp.int32), jnp.asarray([7, 2, 2], jnp.int32)
+    calls = [(own, width, dtype) for own in (lengths, others, lengths) for width in (7, 9) for dtype in ("f4",) * 3]
+    for seed, (own, width, dtype) in enumerate([*calls, (lengths, 7, "f2"), (lengths, 7, "f4")]):
+        rows = rows_of(own.tolist(), 3, seed=seed)
+        values = np.full((3, width, 3), np.nan, dtype)
+        for row, x in zip(values, rows, strict=True):
+            row[: len(x)] = x
+        w = jnp.asarray(W * (1 + seed / 10))
+        found = fn(w, Ragged(jnp.asarray(values), own))
+        np.testing.assert_array_equal(found[1].lengths[0], own)
+        if dtype == "f4":
+            check(found, lambda x: rnn(w, x), rows)  # noqa: B023
+    for transformed in (jax.jit(fn), fn):
+        check(transformed(w, Ragged(jnp.asarray(values), lengths)), lambda x: rnn(w, x), rows)
+    fn.clear_cache()
+    check(fn(w, Ragged(jnp.asarray(values), lengths)), lambda x: rnn(w, x), rows)
+
+
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 def test_each_row_is_what_a_call_with_it_gives(lengths):

@@ -86,6 +86,38 @@ def numbers_and_draws(x):
     return draws, special, moments
 
 
+@case("n", "n,3", "4,n")
+def taken_in_order(x, y, z):
+    """Indices that are an arithmetic sequence of sizes; some of them are outside, or in another order."""
+    n = x.shape[0]
+    places = jnp.arange(n)
+    backwards = (
+        x[::-1],
+        y[::-1],
+        z[:, ::-1],
+        y[::-1, ::-1],
+        jnp.flip(x),
+        x[n - 1 - places],
+        grad(lambda x: x[::-1] ** 2)(x),
+    )
+    others = (
+        x[places],
+        x[places + 2],
+        x[-1 - places],
+        x[2 * places],
+        x[-places],
+        jnp.argsort(x),
+        jnp.argsort(-y, 0),
+    )
+    return (
+        backwards,
+        others,
+        jnp.take(x, places + 1, mode="fill"),
+        x[places[: n // 2]],
+        z[:, n // 2 - 1 - places[: n // 2]],
+    )
+
+
 @case("n", data={"x0": nasty})
 def running_extremes(x):
     """And the greatest few: a NaN with its sign bit set is below everything that a mask could hold but itself."""
