@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ..errors import PassError
-from .bindings import chlo, func, ir, new_context, run_pipeline, stablehlo
-from .tidy import erase
+from .bindings import chlo, func, ir, new_context, stablehlo
+from .tidy import erase, erase_unused
 from .values import walk
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
             left -= applied
     finally:
         _MEMORY.reset(token)
-    run_pipeline(module, "cse")
+    erase_unused(module)
 
 
 def _round(module: ir.Module, by_root: Mapping[str, Sequence[Pattern]], limit: int) -> int:

@@ -241,6 +241,7 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
     try:
         apply_rewrites(module, patterns)
         verify(module, f"the result of pass {report.pass_name!r}")
+        run_pipeline(module, "cse")
     except BaseException as error:
         replace_body(module, before)
         if isinstance(error, Endless):
