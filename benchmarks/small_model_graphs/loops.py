@@ -1,7 +1,7 @@
 """Programs of which users of JAX say that the CPU spends its time between the operations: long loops, small carries.
 
-In: nothing. Out: `LOOP_PROGRAMS`, JAX functions of float64 arrays with a point to evaluate them at. The ideas are from
-JAX's issues (40150, 36799, 26145, 26021) and from state-space models; the programs are written here.
+In: nothing. Out: `LOOP_PROGRAMS`, JAX functions of arrays with a point to evaluate them at. The ideas are from
+JAX's issues (40150, 36799, 26145, 26021, 37465) and from state-space models; the programs are written here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class LoopProgram:
         name: for the tables.
         sizes: what is measured, in words.
         function: makes it afresh: JAX knows functions that it has compiled by identity. Results are in a tuple.
-        point: float64 values for the arguments.
+        point: values for the arguments, float64 but for the last program's.
     """
 
     name: str
@@ -277,4 +277,24 @@ KALMAN = LoopProgram(
     lambda: [np.array(-1.0), np.array(-2.0), np.array(0.1)],
 )
 
-LOOP_PROGRAMS = {program.name: program for program in (SCALAR_CARRIES, MATRIX_RECURRENCE, NEURON, MASS_MATRIX, KALMAN)}
+# ---- no loop: differences of neighbours (jax#37465) ------------------------------------------------------------------
+
+VOXELS = 256
+
+
+def _roughness(x: Any) -> Any:
+    """The sum of squared differences along each axis, for tomography."""
+    import jax.numpy as jnp
+
+    return sum(jnp.sum(jnp.square(jnp.diff(x, axis=axis))) for axis in range(x.ndim))
+
+
+DIFFERENCES = LoopProgram(
+    "neighbour differences",
+    f"{VOXELS}^3 voxels, float32, with the gradient",
+    _with_gradient(_roughness, 1),
+    lambda: [np.random.default_rng(0).normal(size=(VOXELS,) * 3).astype(np.float32)],
+)
+
+_PROGRAMS = (SCALAR_CARRIES, MATRIX_RECURRENCE, NEURON, MASS_MATRIX, KALMAN, DIFFERENCES)
+LOOP_PROGRAMS = {program.name: program for program in _PROGRAMS}
