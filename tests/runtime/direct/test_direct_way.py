@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -99,22 +98,6 @@ def test_options() -> None:
     assert "direct" not in settle(compiled(direct=False))
     with pytest.raises(ValueError, match="direct must be None, False or True"):
         hlograph.CpuOptions(direct="yes")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("found", [GOOD, BAD])
-def test_a_self_test_that_comes_meanwhile(found: Verdict, monkeypatch: pytest.MonkeyPatch) -> None:
-    over = threading.Event()
-    verdict.assume(None)
-    monkeypatch.setattr(verdict, "read", lambda: None)
-    monkeypatch.setattr(verdict, "found", lambda: over.wait(60) and found)
-    first, second = compiled(), compiled()
-    for fn in (first, second):
-        assert settle(fn) == "direct call: to be tried when the self-test has passed"
-    over.set()
-    assert verdict.awaited() == found
-    for fn in (first, second):
-        expected = "direct call of the kernels" if found.good else f"no direct call: {BAD.reason}"
-        assert settle(fn).startswith(expected)
 
 
 def test_calls_that_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
