@@ -27,11 +27,11 @@ import numpy as np
 from ...ir import ops
 from ...ir.bindings import ir, run_pipeline, stablehlo
 from ...ir.functions import inline_calls
-from ...ir.kinds import shortened
+from ...ir.kinds import Indexing, shortened
 from ...ir.modules import clone_module, replace_body
 from ...ir.refused import Refused, needed, require
 from ...ir.tidy import erase_unused
-from ...ir.values import Array, dtype_of, elements_of, main_function, owner, reached, shape_of, sizes_of, walk
+from ...ir.values import Array, dtype_of, elements_of, integers, main_function, owner, reached, shape_of, sizes_of, walk
 from ..constants import Constants
 from ..report import Report
 from ..stepwise import hoist, reads
@@ -281,7 +281,8 @@ class _Emission:
             )
         ]
         if use.result is None:
-            return ops.clone(op, [own[0] for own in operands]).results[0]
+            plain = [own[0] for own in operands]
+            return self._segments(op, plain) or ops.clone(op, plain).results[0]
         ones = [k for k, value in enumerate(op.operands) if degrees.scale.get(value) == ((value, 1),)]
         if op.name == "stablehlo.multiply" and ones and op not in degrees.merged:
             (made,) = operands[1 - ones[-1]]
@@ -292,10 +293,30 @@ class _Emission:
         else:
             shape = sizes_of(op.results[0])
             shape[use.result] = plan.size
-            attributes = shortened(op, use.result, plan.size)
-            made = ops.clone(op, [own[0] for own in operands], shape, **attributes).results[0]
+            attributes, plain = shortened(op, use.result, plan.size), [own[0] for own in operands]
+            made = self._segments(op, plain) or ops.clone(op, plain, shape, **attributes).results[0]
         self._made[op.results[0], degrees.of[op.results[0]], scale] = made
         return made
+
+    def _segments(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value | None:
+        """A gather, or a scatter that adds, at places of which each comes equally often, in turn."""
+        if op.name not in ("stablehlo.gather", "stablehlo.scatter"):
+            return None
+        numbers, array, count = Indexing.of(op), operands[0], sizes_of(operands[0])[0]
+        places, rest = self._plan.keys.get(op.operands[1]), sizes_of(operands[0])[1:]
+        if places is None or places.size != len(places) or numbers.batching or not count:
+            return None
+        times = len(places) // count
+        rows = numbers.collapsed == numbers.mapped == [0] and numbers.offsets == list(range(1, 1 + len(rest)))
+        if not rows or not np.array_equal(places.reshape(-1), np.tile(np.arange(count), times)):
+            return None
+        if op.name == "stablehlo.scatter":
+            parts = ops.reshape(operands[2], [times, count, *rest])
+            return stablehlo.add(array, ops.reduce("stablehlo.add", parts, ops.scalar(0, array), [0]))
+        if list(integers(op, "slice_sizes")) != [1, *rest]:
+            return None
+        axes = list(range(1, 2 + len(rest)))
+        return ops.reshape(ops.broadcast_in_dim(array, [times, count, *rest], axes), [len(places), *rest])
 
     def _raised(self, value: ir.Value, axis: int, wanted: int, scale: Scale) -> ir.Value:
         """What became of a value, as one of a higher degree."""

@@ -53,6 +53,7 @@ class Grouping:
 
     def __init__(self, arrays: Mapping[Any, Array], size: int) -> None:
         self._size = size
+        self._places = {name: array.reshape(-1) for name, array in arrays.items() if _is_place(array)}
         self._tables = {name: _words(array, size) for name, array in arrays.items()}
         self._hashed: dict[Any, Array] = {}
         # So many rows that some of them are equal if half of all are.
@@ -74,7 +75,10 @@ class Grouping:
         tables = [table for name, table in self._tables.items() if name in keys]
         same = all(np.array_equal(table, table[first[of]]) for table in tables)
         require(same, "different rows have the same hash")
-        return Groups(of, first, counts)
+        # Those with equal places side by side, in order.
+        places = [array[first] for name, array in self._places.items() if name in keys]
+        order = np.lexsort(places[::-1]) if places else np.arange(len(first))
+        return Groups(np.argsort(order)[of], first[order], counts[order])
 
     def _hash(self, name: Any) -> Array:
         """A number for each row of an array: equal rows have equal numbers."""
@@ -84,6 +88,10 @@ class Grouping:
                 found = _mixed(found, column)
             self._hashed[name] = found
         return self._hashed[name]
+
+
+def _is_place(array: Array) -> bool:
+    return array.dtype.kind in "iu" and array.size == len(array)
 
 
 def _mixed(hashed: Array, column: Array) -> Array:
@@ -141,8 +149,11 @@ def products(groups: Groups, columns: Array) -> Rows:
     order = np.argsort(groups.of, kind="stable")
     ends = np.cumsum(groups.counts)
     sizes = np.minimum(groups.counts, width + 1)
-    places = np.cumsum(sizes) - sizes
-    made, ones = np.zeros((int(sizes.sum()), width)), np.zeros(int(sizes.sum()))
+    # All groups have as many rows, some of them zeros, where that is not many more.
+    even = len(sizes) * sizes.max() <= _EVEN * sizes.sum()
+    reserved = np.full_like(sizes, sizes.max()) if even else sizes
+    places, total = np.cumsum(reserved) - reserved, int(reserved.sum())
+    made, ones = np.zeros((total, width)), np.zeros(total)
     weights = np.zeros(len(ones), np.int64)
     short = np.flatnonzero(groups.counts <= width + 1)
     into = _ranges(places[short], sizes[short])
@@ -162,9 +173,12 @@ def products(groups: Groups, columns: Array) -> Rows:
             lines = places[part]
             made[lines], ones[lines], weights[lines] = roots[:, None] * means, roots, groups.counts[part]
             made[lines[:, None] + 1 + np.arange(width)] = triangles
-    return Rows(np.repeat(groups.first, sizes), ones, weights, made)
+    # The first rows of all groups, their second rows, ...: sums over a group are sums of long vectors then.
+    order = np.arange(total).reshape(len(sizes), -1).T.reshape(-1) if even else np.arange(total)
+    return Rows(np.repeat(groups.first, reserved)[order], ones[order], weights[order], made[order])
 
 
+_EVEN = 1.25  # times as many rows as there need to be, so that all groups have equally many
 _BLOCK = 1 << 22  # numbers that are factorized together
 _LONG = 256  # rows that are factorized at once: in the cache, and on one thread
 _EXTENDED = 1 << 22  # multiplications that are done in extended precision, where there is one: 0.1 s
