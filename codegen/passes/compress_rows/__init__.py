@@ -38,6 +38,7 @@ from ..stepwise import hoist, reads
 from .classes import FEWEST, RowClass, Use, row_classes
 from .degrees import Column, Columns, Degrees, Scale, demands, possible
 from .numbers import Grouping, Groups, Rows, products, sums
+from .one_hot import use_masks
 
 # Without one of these nothing is summed up.
 TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.scatter"})
@@ -62,6 +63,8 @@ def run(module: ir.Module, report: Report, *, rows: int = ROWS, reassociate: boo
     run_pipeline(copy, "cse,symbol-dce")
     erase_unused(copy)
     block = main_function(copy).regions[0].blocks[0]
+    use_masks(block, Constants(block), rows)
+    erase_unused(copy)
     while _next(block, report, rows):
         erase_unused(copy)
     if report.rewritten:
@@ -316,6 +319,8 @@ class _Emission:
         if list(integers(op, "slice_sizes")) != [1, *rest]:
             return None
         axes = list(range(1, 2 + len(rest)))
+        if times == 1:
+            return array
         return ops.reshape(ops.broadcast_in_dim(array, [times, count, *rest], axes), [len(places), *rest])
 
     def _raised(self, value: ir.Value, axis: int, wanted: int, scale: Scale) -> ir.Value:
