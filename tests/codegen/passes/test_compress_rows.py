@@ -63,7 +63,11 @@ MODELS: dict[str, tuple[Callable[..., Any], Sequence[Any], int]] = {
     "known scales": (lambda a, b: jnp.sum(norm.logpdf(Y, a + X @ b, SIGMA)), (scale, vector), 16),
     "weights": (lambda a, s: jnp.sum(-jnp.exp(-s) * WEIGHTS * (Y - a) ** 2), (scale, scale), 4),
     "weighted counts": (lambda b: jnp.sum(WEIGHTS * jax.nn.softplus(FEW @ b) * jnp.square(Y)), (vector,), 8),
-    "categories": (lambda b: jnp.sum(jnp.log(jax.nn.softmax(FEW * b, axis=1)[np.arange(N), PLACE % 3])), (vector,), CELLS),
+    "categories": (
+        lambda b: jnp.sum(jnp.log(jax.nn.softmax(FEW * b, axis=1)[np.arange(N), PLACE % 3])),
+        (vector,),
+        CELLS,
+    ),
     "largest": (lambda b: jnp.max(FEW @ b) + jnp.min(jnp.exp(FEW @ b)), (vector,), 8),
     "counts of whole numbers": (lambda b: b[0] * jnp.sum(jnp.where(FEW @ b > 0, 3, 1)), (vector,), 8),
     "staged": (centred, (vector,), 8),
