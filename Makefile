@@ -168,7 +168,8 @@ docs-check: docs
 	@$(DOCS_PY) tests/site.py
 
 # The machine is made at the first time, as root on Debian or Ubuntu: 1.3 GB. There a test takes some thirty times as
-# long as here. A step that fails does not keep the next ones from running. AARCH64_COUNT: random programs.
+# long as here. Tests run in another folder: in this one `import hlograph` of a process that they start finds the folder
+# of that name. A step that fails does not keep the next ones from running. AARCH64_COUNT: random programs.
 AARCH64 := build/aarch64/python
 AARCH64_COUNT ?= 200
 AARCH64_TESTS := tests/runtime/direct/test_direct_call.py tests/runtime/direct/test_native_code.py \
@@ -179,7 +180,8 @@ endef
 aarch64: setup
 	@.ci/aarch64 build/aarch64
 	@$(call timed,self-test,$(AARCH64) -P -m hlograph.runtime.direct --again); \
-	$(call timed,tests,$(AARCH64) -P -m pytest -q -n0 -o timeout=7200 $(AARCH64_TESTS)); \
+	$(call timed,tests,(cd build/aarch64 && ./python -m pytest -q -n0 -o timeout=7200 -c $(CURDIR)/pyproject.toml \
+		--rootdir $(CURDIR) $(addprefix $(CURDIR)/,$(AARCH64_TESTS)))); \
 	$(call timed,$(AARCH64_COUNT) random programs,$(AARCH64) tests/direct_programs.py --count $(AARCH64_COUNT) --jobs $(TEST_WORKERS)); \
 	exit $${failed:-0}
 
