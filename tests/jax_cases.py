@@ -22,7 +22,8 @@ F(x, y): add allclose append arctan2 array_equal array_equiv atan2 convolve copy
 F(x, y): divmod dot equal float_power floor_divide fmax fmin fmod greater greater_equal heaviside hypot inner isclose
 F(x, y): kron less less_equal logaddexp logaddexp2 maximum minimum mod multiply nextafter not_equal outer polyadd
 F(x, y): polymul
-F(x, y): polysub pow power remainder subtract true_divide vdot vecdot setdiff1d(size=4) union1d(size=4) histogram2d
+F(x, y): polysub pow power remainder subtract true_divide vdot vecdot setdiff1d(size=4) union1d(size=4)
+F(x * x, y * y): histogram2d
 F((x, y)): column_stack concatenate dstack hstack lexsort stack vstack concat
 F(x, y): broadcast_arrays meshgrid
 F(v): unwrap

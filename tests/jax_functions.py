@@ -16,7 +16,7 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -236,11 +236,11 @@ def main() -> int:
     counts = Counter(kind for _, row in rows for kind, _ in row)
     print(dict(counts))
     if options.markdown:
-        options.markdown.write_text(page(rows))
+        options.markdown.write_text(page(rows, options.modes))
     return int(bool(counts["wrong"] + counts["broken"]))
 
 
-def page(rows: list[tuple[Case, list[tuple[str, str]]]]) -> str:
+def page(rows: list[tuple[Case, list[tuple[str, str]]]], modes: Sequence[str]) -> str:
     """The table in Markdown."""
     lines = [
         "# Functions of JAX over a named axis",
@@ -252,7 +252,7 @@ def page(rows: list[tuple[Case, list[tuple[str, str]]]]) -> str:
         "*x*: one trace and one executable for all, but for 1 and 3, which may have one of their own. *exact*: every",
         "length is compiled, for the reason given. *traces*: Python decides by the length, as by whether it",
         "is even. *refused*: an error says so under `padded`, and `jax.jit` runs the call under `auto`. A dash stands",
-        "where there is no number, or JAX itself has no derivative.",
+        "where there is no number, or JAX itself has no derivative. Cases that are not in the table were not run.",
         "",
     ]
     counts = {area: Counter(kind for case, row in rows if case.area == area for kind, _ in row) for area in AREAS}
@@ -260,7 +260,7 @@ def page(rows: list[tuple[Case, list[tuple[str, str]]]]) -> str:
     lines += [f"| | {' | '.join(kinds)} |", "|---" * (len(kinds) + 1) + "|"]
     lines += [f"| {area} | {' | '.join(str(found[kind]) for kind in kinds)} |" for area, found in counts.items()]
     for area in AREAS:
-        lines += ["", f"## {area}", "", "| function | value | jvp | gradient | |", "|---|---|---|---|---|"]
+        lines += ["", f"## {area}", "", f"| function | {' | '.join(modes)} | |", "|---" * (len(modes) + 2) + "|"]
         for case, row in sorted((item for item in rows if item[0].area == area), key=lambda item: item[0].name):
             marks = ["x" if kind == "shared" else kind for kind, _ in row]
             reasons = dict.fromkeys(" ".join(why.split())[:160] for kind, why in row if kind not in ("shared", "-"))
