@@ -34,7 +34,7 @@ def test_values_that_decide_sizes_and_python_numbers_which_convert_upwards_only(
     np.testing.assert_array_equal(count(3, 2), [0.0, 2.0, 4.0])
     for k in (2, 3, 2, 0, -5):
         np.testing.assert_array_equal(count(k, 2), 2.0 * np.arange(k))
-    assert count.stats.compiles == 4
+    assert count.stats.compiles == 2  # the first size as it is, and a bucket for the others
     for k in [2, 3, 2, 0, -5] * 4:
         np.testing.assert_array_equal(count(jnp.asarray(k), 2.0), 2.0 * np.arange(k))
     with pytest.raises(ArgumentTypeError, match="argument 'k': expected dtype int64, got float64"):

@@ -82,9 +82,9 @@ def test_sizes_are_compiled_side_by_side(
 def test_functions_of_different_arguments_are_traced_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     inside, trace = threading.Barrier(2), Programs.trace
 
-    def waiting(self: Programs, *args: Any) -> Any:
+    def waiting(self: Programs, *args: Any, **options: Any) -> Any:
         inside.wait(WAIT)
-        return trace(self, *args)
+        return trace(self, *args, **options)
 
     monkeypatch.setattr(Programs, "trace", waiting)
     fn = by_jit("jax", "exact")
