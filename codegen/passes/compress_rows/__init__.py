@@ -61,14 +61,19 @@ def run(module: ir.Module, report: Report, *, rows: int = ROWS, reassociate: boo
     copy = clone_module(module)
     inline_calls(copy)
     run_pipeline(copy, "cse,symbol-dce")
+    # A block is a handle, which is invalid once ops were erased.
     erase_unused(copy)
-    block = main_function(copy).regions[0].blocks[0]
+    block = _body(copy)
     use_masks(block, Constants(block), rows)
     erase_unused(copy)
-    while _next(block, report, rows):
+    while _next(_body(copy), report, rows):
         erase_unused(copy)
     if report.rewritten:
         replace_body(module, copy)
+
+
+def _body(module: ir.Module) -> ir.Block:
+    return main_function(module).regions[0].blocks[0]
 
 
 def _has_rows(op: ir.Operation, rows: int) -> bool:
