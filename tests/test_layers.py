@@ -184,23 +184,23 @@ SHELVES = {
         r"dialects/sparse/|.*aesara|codegen/passes/for_iree|codegen/sparse_parts|.*/(releases|versions)\.py",
     ),
     "cpu": (
-        6_000,
+        5_875,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs)|runtime/direct/|runtime/(c_function|wire)"
         r"|runtime/executables/(cpu_plan|direct_way|devices)",
     ),
     "deploy": (
-        5_075,
+        5_067,
         r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/stored|codegen/passes/\w+_linalg",
     ),
-    "models": (3_405, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
+    "models": (3_404, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (2_096, r"tools/"),
-    "calls": (9_100, r"runtime/|hlograph/"),
-    "rules": (11_500, r"dialects/"),
-    "pad": (3_500, r"codegen/passes/pad/"),
-    "passes": (8_400, r"codegen/passes/"),
-    "core": (16_200, r"codegen/"),
+    "calls": (8_369, r"runtime/|hlograph/"),
+    "rules": (11_306, r"dialects/"),
+    "pad": (3_171, r"codegen/passes/pad/"),
+    "passes": (8_145, r"codegen/passes/"),
+    "core": (15_974, r"codegen/"),
 }
-TESTS = 55_000  # lines of tests/ and lit_tests/
+TESTS = 54_481  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:
