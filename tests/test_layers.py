@@ -195,12 +195,12 @@ SHELVES = {
     "models": (3_404, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (2_096, r"tools/"),
     "calls": (8_369, r"runtime/|hlograph/"),
-    "rules": (11_306, r"dialects/"),
+    "rules": (11_308, r"dialects/"),
     "pad": (3_171, r"codegen/passes/pad/"),
     "passes": (8_145, r"codegen/passes/"),
-    "core": (15_974, r"codegen/"),
+    "core": (15_975, r"codegen/"),
 }
-TESTS = 54_481  # lines of tests/ and lit_tests/
+TESTS = 54_510  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:

@@ -207,10 +207,11 @@ def work(module: ir.Module) -> int:
             continue
         price = cost(op)
         if price is None:
-            sizes = [elements_of(x.type) for x in (*op.operands, *op.results) if is_static(x.type)]
+            values = [x for x in (*op.operands, *op.results) if is_static(x.type)]
+            sizes = [elements_of(x.type) for x in values]
             count = math.isqrt(math.prod(sizes)) if op.name in _CONTRACTING else max(sizes)
             if op.name in _FACTORING:
-                count *= shape_of(op.results[0])[-1] or 0
+                count *= max([shape[-1] or 0 for x in values if len(shape := shape_of(x)) > 1], default=1)
             price = _ARITHMETIC[1] * count
         total += price
     return total

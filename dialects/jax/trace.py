@@ -372,6 +372,8 @@ class _Attempt:
             if scope is not None:
                 scope.traced = True
             _refuse_own_branches(equations(jaxpr), self.platforms, self.name)
+            if jaxpr.effects and not jaxpr.out_avals:  # what has no results JAX leaves out of what it compiles
+                raise UnsupportedGraphError(f"{self.name!r} calls Python and returns nothing; let it return an array")
             if (without := unordered(jaxpr)) is not jaxpr:
                 evaluated = jaxpr_as_fun(without)
                 jitted = jax.jit(

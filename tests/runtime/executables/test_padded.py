@@ -3,6 +3,7 @@
 import gc
 import re
 import warnings
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -87,6 +88,17 @@ def test_what_lengths_compile(policy, lengths, expected) -> None:
         found[entry.policy].append(int(re.search(r"[0-9]+", entry.sizes)[0]))
     assert {kind: [str(x) for x in sorted(sizes)] for kind, sizes in found.items()} == expected
     assert f.stats.compiles == len(f.stats.by_executable)
+
+
+def test_calls_that_return_scalars_have_a_price() -> None:
+    """What a bucket of its own is worth is asked of all ops, calls of Python among them."""
+
+    def total(x: Any) -> Any:
+        return jax.pure_callback(lambda v: np.float32(v.sum()), jax.ShapeDtypeStruct((), np.float32), jnp.sin(x))
+
+    fn = hlograph.jit(total, dims={"x": ("n",)}, policy="padded")
+    for n in (5, 30, 100, 60):
+        np.testing.assert_allclose(fn(np.ones(n, np.float32)), n * np.sin(1.0), rtol=1e-5)
 
 
 def test_values_of_arguments_are_sizes_like_others() -> None:

@@ -81,6 +81,23 @@ def test_python_is_called_as_under_jax_jit(name: str, policy: str) -> None:
     assert (fast.stats.traces, fast.stats.jax_calls) == (1, 0)
 
 
+def test_a_function_without_results_is_run_by_jax_or_refused() -> None:
+    """JAX compiles nothing of what has no results, so a program of it would call nobody."""
+    seen: list[int] = []
+
+    def tell(x: Any) -> None:
+        jax.debug.callback(lambda value: seen.append(len(value)), jnp.sin(x))
+
+    with pytest.raises(hlograph.errors.UnsupportedGraphError, match="'tell' calls Python and returns nothing"):
+        hlograph.jit(tell, dims={"x": ("n",)}, policy="padded")(jnp.ones(3))
+    exact = hlograph.jit(tell, dims={"x": ("n",)}, policy="exact")
+    with pytest.warns(RuntimeWarning, match="returns nothing"):
+        exact(jnp.ones(3))
+    exact(jnp.ones(5))
+    jax.effects_barrier()
+    assert seen == [3, 5]
+
+
 def test_prints_have_no_padding(capfd: pytest.CaptureFixture[str]) -> None:
     def printing(x: Any) -> Any:
         jax.debug.print("x = {x}, {total}", x=x, total=x.sum())
