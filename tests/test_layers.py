@@ -180,27 +180,27 @@ def _code(path: Path) -> str:
 # A module stands on the first shelf whose pattern fits.
 SHELVES = {
     "extras": (
-        1_972,
+        2_032,
         r"dialects/sparse/|.*aesara|codegen/passes/for_iree|codegen/sparse_parts|.*/(releases|versions)\.py",
     ),
     "cpu": (
-        5_875,
+        6_275,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs)|runtime/direct/|runtime/(c_function|wire)"
         r"|runtime/executables/(cpu_plan|direct_way|devices)",
     ),
     "deploy": (
-        5_067,
+        5_667,
         r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/stored|codegen/passes/\w+_linalg",
     ),
-    "models": (3_404, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
-    "tools": (2_096, r"tools/"),
-    "calls": (8_369, r"runtime/|hlograph/"),
-    "rules": (11_308, r"dialects/"),
-    "pad": (3_171, r"codegen/passes/pad/"),
-    "passes": (8_145, r"codegen/passes/"),
-    "core": (15_975, r"codegen/"),
+    "models": (4_004, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
+    "tools": (2_296, r"tools/"),
+    "calls": (8_869, r"runtime/|hlograph/"),
+    "rules": (11_608, r"dialects/"),
+    "pad": (3_321, r"codegen/passes/pad/"),
+    "passes": (8_745, r"codegen/passes/"),
+    "core": (16_475, r"codegen/"),
 }
-TESTS = 54_510  # lines of tests/ and lit_tests/
+TESTS = 57_510  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:
