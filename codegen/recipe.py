@@ -20,6 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from .ir.bindings import ir
 from .ir.modules import to_bytecode
+from .ir.ops import rare_choices
 from .ir.values import walk
 from .passes import run
 from .passes.registry import write_spec
@@ -144,6 +145,8 @@ class Recipe:
         if steps.calls_host:
             steps.run("merge_host_calls")
             steps.run("order_host_calls")
+        if self.platform != "cpu" and steps.finds(rare_choices):  # a branch waits for the host there
+            steps.run("all_rows")
         if steps.has(OPS):
             steps.run(f"device_linalg{{platform={self.platform}}}")
         for bug in bugs_of(self.platform, guest=self.guest):

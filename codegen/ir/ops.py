@@ -366,10 +366,15 @@ def usually(predicate: ir.Value, values: Sequence[ir.Value], otherwise: Body) ->
     return list(made.results)
 
 
+def rare_choices(module: ir.Module) -> list[ir.Operation]:
+    """What `usually` made."""
+    return [op for op in walk(module) if op.name == "stablehlo.if" and _RARELY in op.attributes]
+
+
 def rare(module: ir.Module) -> set[ir.Operation]:
     """The ops that are run only where something is the matter (see `usually`)."""
-    choices = [op for op in walk(module) if op.name == "stablehlo.if" and _RARELY in op.attributes]
-    return {op for choice in choices for x in choice.regions[1].blocks[0].operations for op in walk(x.operation)}
+    branches = [choice.regions[1].blocks[0] for choice in rare_choices(module)]
+    return {op for branch in branches for x in branch.operations for op in walk(x.operation)}
 
 
 def reduce_by(

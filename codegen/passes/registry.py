@@ -29,6 +29,7 @@ _ALL = (
     Pass("simplify", "what reaches XLA in bad shape: sums of pads, gathers with iota, powers, ..."),
     Pass("fold_constants", "what depends on constants alone is computed once, in advance"),
     Pass("compress_rows", "rows of data that are only added up become fewer rows with the same sums"),
+    Pass("all_rows", "sums over fewer rows that need a branch become sums over all rows again"),
     Pass("loop_writes", "a scatter of one row in a loop becomes an update of that row", on_loops=True),
     Pass("work_into_loops", "elementwise work on what a loop reads row by row moves into the loop", on_loops=True),
     Pass(

@@ -163,7 +163,7 @@ class _Finder:
 
     def _take(self, group: RowClass, entry: _Op, kept: list[int], gone: list[int]) -> None:
         if len(kept) + len(gone) > 1 or len(entry.op.results) > 1:
-            group.reason = group.reason or f"{entry.op.name} pairs rows with rows"
+            group.reason = group.reason or f"{entry.op.name} combines rows with other rows"
             return
         place = (kept or gone)[0]
         axes: list[int | None] = [None] * len(entry.op.operands)
