@@ -54,7 +54,7 @@ results; compile: how long XLA took, and pass: the pass. What XLA gets is the st
 @output_option(
     *("--html", "page"),
     suffixes=(".html",),
-    text="Write a page to this file instead: with the graph drawn, or of stages with what each changes.",
+    text="Write a page to this file instead: with all operations, or of stages with what each changes.",
 )
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
 @sizes_option("--sizes", "For --stages: what sizes are: 'n=128,m=16'.")

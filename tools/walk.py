@@ -9,7 +9,7 @@ of a value is from the first walk that reached it, so that its sizes are express
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -19,7 +19,6 @@ from ..codegen.dims import Dim
 from ..codegen.errors import PaddingError
 from ..codegen.ir.bindings import ir
 from ..codegen.ir.host_calls import is_host_call, name_of
-from ..codegen.ir.ops import captured
 from ..codegen.ir.values import call_target, main_function, symbol_of
 from ..codegen.passes import pad
 from ..codegen.passes.pad.live import Live
@@ -42,18 +41,13 @@ class Value:
 
     Attributes:
         dims: its sizes, as text; "?" where nothing is known.
-        roots: for each axis the names of the sizes that its own depends on.
+        names: the sizes that it depends on.
         dtype: dtype of its elements.
     """
 
     dims: tuple[str, ...]
-    roots: tuple[frozenset[str], ...]
+    names: frozenset[str]
     dtype: str
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of the sizes that it depends on."""
-        return frozenset().union(*self.roots)
 
     def __str__(self) -> str:
         return f"[{', '.join(self.dims)}]"
@@ -61,16 +55,15 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """An op, or an input or the outputs of a block.
+    """An op.
 
     Attributes:
-        name: its name without its dialect; "input", "outputs".
+        name: its name without its dialect.
         where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
         block: the loop, branch or function that it is in; "" for the program itself.
         results: what it gives.
         operands: what it takes.
         sizes_only: it is a constant, or computes sizes and no data.
-        sources: what gives its operands, and the values from outside that its regions use.
         marks: what the padding pass does here, or why it refuses ("mask: n with 0.0").
     """
 
@@ -80,7 +73,6 @@ class Node:
     results: tuple[Value, ...] = ()
     operands: tuple[Value, ...] = ()
     sizes_only: bool = False
-    sources: tuple[Node, ...] = field(default=(), repr=False)
     marks: list[str] = field(default_factory=list)
 
     @property
@@ -116,7 +108,6 @@ class Facts:
     """
 
     nodes: list[Node]
-    blocks: Mapping[str, Sequence[Node]]  # by the title of a function, loop or branch: inputs, ops and outputs
     actions: list[tuple[str, str, str, str, str]]
     refusals: list[Refusal]
 
@@ -156,14 +147,14 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
                 _walk_once(module, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
-    reader = _Reader(module, signature, env)
+    reader = _Reader(module, env)
     for operation, reason in refused:
         reader.mark(operation, f"refused: {reason}")
     for action in actions:
         reader.mark(action.op, f"{action.kind}: {action.dim} {action.detail}".rstrip())
     # In words here, as an op is not to be touched when its module is gone.
     done = [(a.kind, a.dim, a.detail, a.why, describe(a.op)) for a in actions]
-    return Facts(list(reader.ops.values()), reader.blocks, done, refusals)
+    return Facts(list(reader.ops.values()), done, refusals)
 
 
 def _walk_once(
@@ -196,13 +187,11 @@ def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Map
 class _Reader:
     """Reads a module's ops, with what is known of its values."""
 
-    def __init__(self, module: ir.Module, signature: Signature, env: _Environment) -> None:
+    def __init__(self, module: ir.Module, env: _Environment) -> None:
         self.ops: dict[ir.Operation, Node] = {}  # in order
-        self.blocks: dict[str, list[Node]] = {}
         self._env = env
-        self._makers: dict[ir.Value, Node] = {}
         main = main_function(module)
-        self._block(main.regions[0].blocks[0], "", [argument.name for argument in signature.arguments])
+        self._block(main.regions[0].blocks[0], "")
         for function in (op.operation for op in module.body.operations):
             if function.name == "func.func" and function != main:
                 self._block(function.regions[0].blocks[0], f"function {symbol_of(function)}")
@@ -214,25 +203,14 @@ class _Reader:
         if operation is not None and words not in self.ops[operation].marks:
             self.ops[operation].marks.append(words)
 
-    def _block(self, block: ir.Block, title: str, names: Sequence[str] = ()) -> None:
-        found = self.blocks[title] = []
-        for place, value in enumerate(block.arguments):
-            name = names[place] if place < len(names) else f"#{place}"
-            self._makers[value] = Node("input", name, title, (self._value(value),))
-            found.append(self._makers[value])
+    def _block(self, block: ir.Block, title: str) -> None:
         for operation in (view.operation for view in block.operations):
-            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
-            taken = [*operation.operands, *(captured(operation) if operation.name in _CONTROL else ())]
-            sources = tuple(dict.fromkeys(self._makers[value] for value in taken))
             if operation.name in _TERMINATORS:
-                found.append(Node("outputs", "", title, (), operands, sources=sources))
                 break
+            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
             sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
             where = location(operation.location)
-            node = Node(_short(operation), where, title, results, operands, sizes_only, sources)
-            self.ops[operation] = node
-            self._makers.update(dict.fromkeys(operation.results, node))
-            found.append(node)
+            self.ops[operation] = Node(_short(operation), where, title, results, operands, sizes_only)
             if operation.name in _CONTROL:
                 parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
                 for part, region in zip(parts, operation.regions, strict=True):
@@ -245,18 +223,18 @@ class _Reader:
     def _value(self, value: ir.Value) -> Value:
         type_ = value.type
         if not isinstance(type_, ir.RankedTensorType):
-            return Value((), (), str(type_))
+            return Value((), frozenset(), str(type_))
         open_axes = [type_.is_dynamic_dim(axis) for axis in range(type_.rank)]
         found = self._env.get(value)
         if found is None:
             sizes = ["?" if is_open else str(type_.get_dim_size(axis)) for axis, is_open in enumerate(open_axes)]
-            return Value(tuple(sizes), (frozenset(),) * type_.rank, str(type_.element_type))
+            return Value(tuple(sizes), frozenset(), str(type_.element_type))
         live, pins = found
         dims = tuple(
             _unpinned(dim, pins) if is_open else dim for dim, is_open in zip(live.dims, open_axes, strict=True)
         )
-        roots = (() if isinstance(dim, int | str) else dimension.roots(dim) for dim in dims)
-        return Value(tuple(map(str, dims)), tuple(map(frozenset, roots)), str(live.dtype))
+        names = (name for dim in dims if not isinstance(dim, int | str) for name in dimension.roots(dim))
+        return Value(tuple(map(str, dims)), frozenset(names), str(live.dtype))
 
 
 def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:

@@ -5,14 +5,12 @@ from contextlib import nullcontext
 from html import unescape
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytensor.tensor as pt
 import pytest
-from pytensor.ifelse import ifelse
 from pytensor.raise_op import Assert
 from support import PaddingRefusedWarning
 
@@ -58,7 +56,6 @@ def test_static_programs() -> None:
     assert found.text.startswith("program main\ninputs\noutputs\ndimensions: every size is static\n")
     assert not {"refused", "policy"} & {title for title, _ in found.sections}
     assert found.operations == []
-    assert drawn(found.html) == ["outputs"]
 
 
 def test_one_root() -> None:
@@ -171,8 +168,6 @@ def test_a_huge_program_stays_readable() -> None:
     assert len(found.text.splitlines()) < 40
     assert max(map(len, found.text.splitlines())) < 200
     assert len(found.operations) == 10_000
-    assert len(drawn(found.html)) == 300
-    assert "The first 300 nodes; 9702 more are not drawn" in found.html
 
 
 def test_the_page_has_what_the_text_has_escaped_and_loads_nothing(tmp_path: Path) -> None:
@@ -187,55 +182,17 @@ def test_the_page_has_what_the_text_has_escaped_and_loads_nothing(tmp_path: Path
     assert shown.split() == found.text.split()
 
 
-def drawn(html: str) -> list[str]:
-    """What the boxes of a page are, in its order."""
-    return [unescape(text).partition("\n")[0] for text in re.findall(r"<g [^>]*><title>([^<]*)</title><rect", html)]
-
-
-def test_every_op_is_on_the_page_with_its_shape_in_the_sizes_colours() -> None:
+def test_every_op_is_on_the_page() -> None:
     found = regression()
     rows = {name: (gives, marks) for _, name, gives, marks in found.operations}
     assert rows["reduce (loss)"] == ("float64[]", "mask: n with 0.0")
     assert any(name.startswith("dot_general (") and row == ("float64[n, 1]", "") for name, row in rows.items())
-    html = found.html
-    assert "<td>mask: n with 0.0</td>" in html
-    ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
-    assert drawn(html)[:3] == ["input (x)", "input (y)", "input (beta)"]
-    assert any(title.startswith("dot_general (") for title in drawn(html))
-    assert not any(title.startswith(("constant", "get_dimension_size")) for title in (*drawn(html), *rows))
-    colours = {name: colour for colour, name in re.findall(r'<b style="color:(#\w+)">(\w+)</b>', html)}
-    n, m = colours["n"], colours["m"]
-    assert f'[<tspan fill="{n}">n</tspan>, <tspan fill="{m}">m</tspan>]' in html
-    assert f'stroke="{n}"><title>input (y) to subtract' in html
-    assert re.findall(r"<title>(\w+): n with 0.0</title><circle", html) == ["mask"]
-
-
-def test_loops_and_branches_have_drawings_of_their_own() -> None:
+    assert not any(name.startswith(("constant", "get_dimension_size")) for name in rows)
+    assert "<td>mask: n with 0.0</td>" in found.html
     found = explain(lambda x: jax.lax.scan(lambda c, row: (c + jnp.tanh(row).sum(), row * c), 0.0, x), spec("n", 3))
     blocks = [block.rpartition(": ")[2] for block, name, *_ in found.operations if name.startswith(("tanh", "while"))]
     assert (blocks[0], "condition" in blocks) == ("", False)
     assert {block.rpartition(": ")[2] for block, *_ in found.operations} >= {"", "condition", "body"}
-    main, *inner = found.html.partition("<h2>graph</h2>")[2].split("<details>")
-    assert [part.partition("</summary>")[0].rpartition(": ")[2] for part in inner[:2]] == ["condition", "body"]
-    assert [any("tanh" in title for title in drawn(part)) for part in (main, *inner[:2])] == [False, False, True]
-    x, y = pt.dvector("x"), pt.dscalar("y")
-    branches = explain(([x, y], [ifelse(y > 0, x * y, x)])).html.partition("<details>")[2]
-    assert {"input (x)", "input (y)"} <= set(drawn(branches))  # from outside
-
-
-def test_edges_go_down_and_boxes_do_not_overlap() -> None:
-    x = pt.dvector("x")
-    values = [x]
-    for number in range(60):
-        values.append(pt.exp(values[number // 2]) + values[-1])
-    html = explain(([x], [values[-1]])).html
-    paths = re.findall(r'<path d="M\d+ (\d+)C[^"]* (\d+)"', html)
-    assert len(paths) > 100
-    assert all(int(start) < int(end) for start, end in paths)
-    boxes = [tuple(map(int, at)) for at in re.findall(r'translate\((\d+) (\d+)\)"><title>[^<]*</title><rect', html)]
-    assert len(boxes) > 60
-    for number, (left, top) in enumerate(boxes):
-        assert all(abs(left - x) >= 168 or abs(top - y) >= 40 for x, y in boxes[:number])
 
 
 def test_derivatives_and_loops_over_a_batch_are_listed() -> None:
