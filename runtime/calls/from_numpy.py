@@ -32,20 +32,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
 from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import execution
+from ..direct.call import DirectCall, Workspace
 from ..direct.verdict import proven
 from ..executables.devices import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
 from .path import not_a_scalar, not_an_array, write
-
-if TYPE_CHECKING:
-    from ..direct.call import DirectCall
 
 STAGED = 1 << 20  # bytes of the largest argument that has memory of its own
 COPIED = 1 << 13  # bytes of the largest array of results that is copied
@@ -262,7 +260,7 @@ class _Writer:
         packed, host = {place.array for place in self.results if place.start is not None}, self.host
 
         def make() -> tuple[Any, ...]:
-            memory = direct_call.workspace()
+            memory = Workspace(direct_call)
             results = [
                 array.view(np.dtype(f"V{array.nbytes:d}")).reshape(()) if number in packed and array.nbytes else array
                 for number, array in enumerate(memory.results)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-import threading
 
 from . import kept, verdict
 
@@ -24,15 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     for path in kept.paths(verdict.name()) if given.again else ():
         with contextlib.suppress(OSError):
             path.unlink()
-    shown, finding = 0, threading.Thread(target=lambda: verdict.assume(verdict.found()), daemon=True)
-    finding.start()
-    while finding.is_alive() or shown < len(verdict.lines()):
-        finding.join(0.2)
-        new = verdict.lines()[shown:]
-        print(*(f"  {line}\n" for line in new), sep="", end="", flush=True)
-        shown += len(new)
     reason = verdict.refusal(wait=True)
-    print(f"no direct calls: {reason}" if reason else "direct calls")
+    print(*verdict.lines(), f"no direct calls: {reason}" if reason else "direct calls", sep="\n")
     print(f"kept in {kept.place(verdict.name()) or 'no file: ' + verdict.NOWHERE}")
     return 1 if reason else 0
 

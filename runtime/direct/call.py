@@ -17,9 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ...codegen.ir.jax_compat import enable_x64, serialized_executable
-from ..calls.memory import pool
 from ..object_files import DirectCallRefused
 from .executable import ALIGNMENT, CpuExecutable, Value
 from .object_code import IrCode, ObjectCode
@@ -31,9 +29,7 @@ TRIALS = 8  # random inputs tried before a function is given out
 class DirectCall:
     """A compiled function that is called without PJRT.
 
-    Calls may come from several threads at once, and from forked processes. Arguments are copied in and results copied
-    out; a call takes NumPy arrays (or what converts to them and has `dtype` and `shape`) of exactly the dtypes and
-    shapes that were compiled.
+    Calls may come from several threads at once, and from forked processes, each with a `Workspace` of its own.
 
     Attributes:
         executable: what it calls.
@@ -56,7 +52,6 @@ class DirectCall:
         self.steps = Steps(executable, self._objects.address, self.constants)
         self.code = IrCode(self.steps.text)
         self.place, self.size = self.layout()
-        self._spaces = pool(self.size)
 
     @classmethod
     def of(cls, compiled: Any, arguments: Sequence[Any], *, trials: int = TRIALS) -> DirectCall:
@@ -73,8 +68,6 @@ class DirectCall:
         Raises:
             DirectCallRefused: something about the executable or this machine is not known, or
                 a result differs; the message says what.
-            ArgumentTypeError: an argument's dtype is not the one that was compiled for.
-            ArgumentShapeError: likewise, its shape.
         """
         direct = cls.loaded(serialized(compiled), len(arguments))
         inputs = [np.asarray(argument) for argument in arguments]
@@ -113,33 +106,14 @@ class DirectCall:
             size += 0 if i in referred else value.buffer.size
         return lambda value: places[value.buffer.allocation] + value.buffer.offset, -(-size // ALIGNMENT) * ALIGNMENT
 
-    def workspace(self) -> Workspace:
-        """Memory for callers who write and read arrays themselves: for one call at a time."""
-        return Workspace(self)
-
-    def __call__(self, *arguments: Any) -> list[np.ndarray]:
-        """The results for these arguments. `calls.from_numpy` writes faster functions.
-
-        Raises:
-            ArgumentTypeError: an argument's dtype is not the one that was compiled for.
-            ArgumentShapeError: an argument's shape is not the one that was compiled for.
-        """
-        try:
-            space = self._spaces.pop()
-        except IndexError:
-            space = self.workspace()
-        try:
-            for i, (array, argument) in enumerate(zip(space.arguments, arguments, strict=True)):
-                if argument.dtype != array.dtype:
-                    raise ArgumentTypeError(f"argument {i:d} has dtype {argument.dtype}, compiled for {array.dtype}")
-                if argument.shape != array.shape:
-                    raise ArgumentShapeError(f"argument {i:d} has shape {argument.shape}, compiled for {array.shape}")
-                array[...] = argument
-            if self.code.run(space.address):
-                raise RuntimeError("a kernel reported an error")
-            return [array.copy() for array in space.results]
-        finally:
-            self._spaces.append(space)
+    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        """The results for arrays of the right types, once; `calls.from_numpy` writes functions for many calls."""
+        space = Workspace(self)
+        for array, argument in zip(space.arguments, arguments, strict=True):
+            array[...] = argument
+        if self.code.run(space.address):
+            raise RuntimeError("a kernel reported an error")
+        return [array.copy() for array in space.results]
 
 
 class Workspace:
