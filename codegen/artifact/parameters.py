@@ -22,7 +22,7 @@ import hashlib
 import json
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -38,7 +38,6 @@ from .files import open_regular
 
 # ---- the file -------------------------------------------------------------------------------------------------------
 
-Check = Callable[[str], object]
 SUFFIX = ".safetensors"
 ATTRIBUTE = "hlograph.parameters"
 _ALIGNMENT = 64
@@ -107,6 +106,7 @@ class Tensors:
             self.arrays: Mapping[str, Array] = {
                 name: _array(entry, data) for name, entry in header.items() if _GAP not in name
             }
+            self._kinds = {name: _kind(entry) for name, entry in header.items()}
             offsets = {name: entry["data_offsets"] for name, entry in header.items()}
             self.places = {name: (start + 8 + length + first, end - first) for name, (first, end) in offsets.items()}
             ends = max((end for _, end in offsets.values()), default=0)
@@ -155,26 +155,12 @@ class Tensors:
                 )
 
     def holds(self, contents: Contents) -> bool:
-        """Whether these contents are in it, byte for byte, maybe among others.
-
-        Raises:
-            GraphError: as when the contents are written.
-        """
+        """Whether these contents are in it by its header, maybe among others."""
         entries = json.loads(contents.header)
-        digests = entries.pop("__metadata__")
-        for number, (name, entry) in enumerate(entries.items()):
-            if _GAP in name:
-                continue
-            array = self.arrays.get(name)
-            if array is None or self._digests.get(name) != digests[name] or list(array.shape) != entry["shape"]:
-                return False
-            flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-            written: Any = contents.parts[number]
-            if array.dtype != _DTYPES[entry["dtype"]] or not np.array_equal(flat, written):
-                return False
-            if number in contents.checks:
-                contents.checks[number](digest_of(flat))
-        return True
+        return all(
+            self._digests.get(name) == digest and self._kinds.get(name) == _kind(entries[name])
+            for name, digest in contents.digests.items()
+        )
 
     def _state(self) -> tuple[int, int, int]:
         """Its size, when it was written to last, and when anything of it was changed last.
@@ -197,12 +183,12 @@ class Contents:
     Attributes:
         header: as text, with what pads it.
         parts: the arrays' bytes, and what lies between them.
-        checks: by the number of a part, what is given its digest when it is written, and may refuse it.
+        digests: SHA-256 of each array, by name.
     """
 
     header: bytes
     parts: Sequence[Array | Contents]
-    checks: Mapping[int, Check]
+    digests: Mapping[str, str]
 
     @property
     def digest(self) -> str:
@@ -217,38 +203,23 @@ class Contents:
     def write(self, stream: IO[bytes]) -> None:
         """Writes the file."""
         stream.write(len(self.header).to_bytes(8, "little") + self.header)
-        for number, part in enumerate(self.parts):
+        for part in self.parts:
             if isinstance(part, Contents):
                 part.write(stream)
-                continue
-            if number not in self.checks:
+            else:
                 stream.write(part.data)
-                continue
-            from concurrent.futures import ThreadPoolExecutor
-
-            with ThreadPoolExecutor(1) as pool:  # hashing takes as long as writing, and neither needs Python's lock
-                digest = pool.submit(digest_of, part)
-                stream.write(part.data)
-            self.checks[number](digest.result())
 
 
-def contents(
-    arrays: Mapping[str, Array],
-    known: Mapping[str, tuple[str, Check]] | None = None,
-    inner: Mapping[str, Contents] | None = None,
-) -> Contents:
+def contents(arrays: Mapping[str, Array], inner: Mapping[str, Contents] | None = None) -> Contents:
     """What a file of arrays holds; the arrays are not copied.
 
     Args:
         arrays: by name.
-        known: of some arrays the SHA-256 that they had, and what is given the one that they have when they are written.
         inner: files in the file, by name, as arrays of bytes.
     """
-    known = known or {}
-    digests = {name: known[name][0] if name in known else digest_of(array) for name, array in arrays.items()}
+    digests = {name: digest_of(array) for name, array in arrays.items()}
     header: dict[str, Any] = {"__metadata__": digests}
     parts: list[Array | Contents] = []
-    checks: dict[int, Check] = {}
     place = 0
 
     def add(name: str, dtype: str, shape: list[int], data: Array | Contents) -> None:
@@ -259,8 +230,6 @@ def contents(
 
     for name, array in arrays.items():
         flat = np.ascontiguousarray(array).reshape(-1)
-        if name in known:
-            checks[len(parts)] = known[name][1]
         shape, dtype = list(array.shape), array.dtype
         if dtype in _PAIRS:
             shape, dtype = [*shape, 2], _PAIRS[dtype]
@@ -270,7 +239,7 @@ def contents(
     for name, file in (inner or {}).items():
         add(name, "U8", [file.nbytes], file)
     text = json.dumps(header, separators=(",", ":")).encode()
-    return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, checks)
+    return Contents(text + b" " * (-(8 + len(text)) % _ALIGNMENT), parts, digests)
 
 
 def names(path: Path, part: str) -> bool:
@@ -278,6 +247,10 @@ def names(path: Path, part: str) -> bool:
     with open_regular(path) as stream:
         header = stream.read(min(int.from_bytes(stream.read(8), "little"), _LONGEST_HEADER))
     return header.startswith(b"{") and json.dumps(part).encode() in header
+
+
+def _kind(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    return entry["dtype"], entry["shape"]
 
 
 def _array(entry: Mapping[str, Any], data: Array) -> Array:
@@ -365,10 +338,9 @@ def split(program: Program, name: str, limit: int) -> tuple[Program, Contents]:
     modules = [module] if inner is None else [module, inner]
     found = take_out(modules, len(arguments), limit, fits=fits)
     own = {arguments[i].parameter: parameter for i, parameter in bound(program).items()}
-    file = contents(
-        {name: parameter.array for name, parameter in own.items()} | found,
-        {name: (parameter.digest, parameter.refuse_other) for name, parameter in own.items() if parameter.digest},
-    )
+    file = contents({name: parameter.array for name, parameter in own.items()} | found)
+    for each, parameter in own.items():
+        parameter.refuse_other(file.digests[each])
     _name_file(module, name, file.digest)
     if pullback is not None and inner is not None:
         pullback = Pullback(Program(inner), pullback.arguments, pullback.results)
@@ -385,6 +357,7 @@ def share(program: Program, contents: Contents, file: Path) -> bool:
     """Has what `split` gave use a file that holds the contents already, byte for byte; whether there is one."""
     try:
         found = Tensors(file)
+        found.check()
     except ArtifactError:
         return False
     if found.holds(contents):
