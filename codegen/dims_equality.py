@@ -22,12 +22,12 @@ _Unknowns: TypeAlias = tuple[int, ...]  # a product of unknowns, sorted; () is t
 _Form: TypeAlias = dict[_Unknowns, int]  # a polynomial in unknowns with integer coefficients
 
 T = TypeVar("T")
-_ATOMS = 40  # of a difference that is looked at
+_ATOMS = 40  # of a difference that is examined
 _EXTREMA = 12  # of these
 _STEPS = 2_000  # of elimination, in one proof
 _INEQUALITIES = 60  # in one question, while unknowns are eliminated
 _TERMS = 40  # of a polynomial
-_RESIDUES = 64  # sets of remainders that are looked at one by one
+_RESIDUES = 64  # sets of remainders that are examined one by one
 
 
 class _TooLargeError(Exception):

@@ -1,7 +1,7 @@
 """Forked processes: locks that are free there, and an error in place of what would never come back.
 
 A process that is forked from one in which JAX or XLA has started has none of their threads: nothing can be compiled in
-it, traced, or run on JAX's devices, and whatever tries waits for ever. A process that was forked before that is like
+it, traced, or run on JAX's devices, and whatever tries waits forever. A process that was forked before that is like
 any other.
 """
 

@@ -1,6 +1,6 @@
 """What is emitted, and by what: `Graph`, what a reader makes of a graph object; its walk; `Lowering`, a rule for an op.
 
-In: a graph library's variables and nodes, as they are, and what the user says of the axes of inputs. Out: inputs,
+In: a graph library's variables and nodes, as they are, and what the user says about the axes of inputs. Out: inputs,
 outputs, and the few questions about nodes that emission asks; inputs as arguments with unique names, each axis a size,
 a dimension that the user named, or one named after the input and the axis (`x_0`). Decision to know: nodes need `op`,
 `inputs`, `outputs`; nothing here knows a library.
@@ -291,7 +291,7 @@ def _refuse_swapped(
         if own is not None and entry != own and entry in known:
             raise GraphError(
                 f"dims of {name!r}, axis {axis} says {entry!r}, but the graph calls this axis {own!r} and has another "
-                f"dimension {entry!r}; choose a name that is none of {', '.join(known)}"
+                f"dimension {entry!r}; choose a name that is not one of {', '.join(known)}"
             )
 
 

@@ -133,7 +133,7 @@ def _is_frozen(array: Any) -> bool:
 def take_out(
     modules: Sequence[ir.Module], position: int, limit: int, *, fits: Callable[[np.dtype[Any]], bool]
 ) -> dict[str, Array]:
-    """Makes arguments of the constants of modules that have at least so many bytes, in place.
+    """Makes arguments of the constants of modules that have at least this many bytes, in place.
 
     Equal constants become one argument, and all modules get all of them: a program and its pullback stay alike.
 
@@ -191,7 +191,7 @@ def _replace(
 
 
 def _large_constants(function: ir.Operation, limit: int) -> Iterator[ir.Operation]:
-    """A function's constants of at least so many bytes that may leave it."""
+    """A function's constants of at least this many bytes that may leave it."""
     for operation in walk(function):
         if operation.name == "stablehlo.constant" and (static_bytes(operation.results[0].type) or 0) >= limit:
             attribute = constant_attribute(operation)

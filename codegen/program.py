@@ -231,7 +231,7 @@ class Program:
     # ---- passes -------------------------------------------------------------------------------------------------
 
     def copy_module(self) -> ir.Module:
-        """A copy of the module in a context of its own, for a pass to change."""
+        """A copy of the module in its own context, for a pass to change."""
         return clone_bytes(self.to_bytecode())
 
     def _with(self, module: ir.Module, **changes: Any) -> Program:

@@ -103,7 +103,7 @@ class Recipe:
 
     def sized(self, program: Program, watch: Watch | None = None) -> Program:
         """A program of its own for these sizes."""
-        program = program.alone()  # which is a program of its own, with executables of its own
+        program = program.alone()  # which is its own program, with executables of its own
         found, exact = program, self.exact
         if exact or (exact is not None and self.bounds is None):
             step = partial(Program.specialize, sizes=exact)

@@ -53,7 +53,7 @@ def missing(owner: str, name: str) -> AttributeError:
 
 
 def renamed_options(function: Callable[Taken, Given]) -> Callable[Taken, Given]:
-    """Has a function say of an option that it had once what to write now.
+    """Has a function say about an option that it had once what to write now.
 
     Raises:
         TypeError: such an option is given.

@@ -73,7 +73,7 @@ class Argument:
 
     @property
     def possible_sizes(self) -> int:
-        """How many values it has that can be sizes: those of an integer, or of a vector of so many integers."""
+        """How many values it has that can be sizes: those of an integer, or of a vector of this many integers."""
         if self.dtype.kind not in "iu" or len(self.dims) > 1:
             return 0
         length = self.dims[0] if self.dims else 1
@@ -259,7 +259,7 @@ def _strings(values: Iterable[str]) -> ir.Attribute:
 def _entry(item: Argument | Result) -> ir.DictAttr:
     """An argument's or a result's attributes: those of its fields that are not as they are by default."""
     entry: dict[str, ir.Attribute] = {"hlograph.name": ir.StringAttr.get(item.name)}
-    # An axis of a result of which a module does not say what its size is has a name of its own.
+    # An axis of a result of which a module does not say what its size is has its own name.
     if isinstance(item, Argument) or not any(str(dim) == f"{item.name}_{k}" for k, dim in enumerate(item.dims)):
         entry["hlograph.dims"] = _strings(map(str, item.dims))
     for name, _ in _FIELDS[type(item)]:
@@ -354,7 +354,7 @@ def _lists(function: ir.Operation, name: str) -> list[list[str]]:
 
 
 def entries_of(function: ir.Operation, name: str, count: int = 0) -> list[Mapping[str, ir.Attribute]]:
-    """The attributes of each argument ("arg_attrs") or result ("res_attrs"); of so many none where there are none."""
+    """The attributes of each argument ("arg_attrs") or result ("res_attrs"); of this many none where there are none."""
     if name not in function.attributes:
         return [{}] * count
     return [attributes_of(ir.DictAttr(item)) for item in ir.ArrayAttr(function.attributes[name])]

@@ -1,6 +1,6 @@
 """What a program was made from: its derivatives and batches are programs that its source makes. Also programs for rows.
 
-In: a program, and which of its arguments and results are meant. Out: another program, with a source of its own. A graph
+In: a program, and which of its arguments and results are meant. Out: another program, with its own source. A graph
 gives graphs, by its library's gradients, and what is batched is the program itself; a function that JAX traced gives
 functions, which are traced as it was (`dialects/jax/source.py`). Programs for many rows are made of a program for one:
 

@@ -1,4 +1,4 @@
-"""Which releases hlograph works with, and what it says of others.
+"""Which releases hlograph works with, and what it says about others.
 
 In: what is installed, by its metadata; nothing is imported. Out: nothing, or an `UnsupportedVersionError` that names
 what was found and what is needed. Decision to know: what JAX and a graph library demand of their neighbours (jax of
@@ -39,7 +39,7 @@ def check_core() -> None:
     """
     needed = {package: _misfit(package, minimum) for package, minimum in MINIMA.items()}
     if needed["jaxlib"] == NONE and not needed["jax"]:
-        needed["jaxlib"] = ""  # what jax itself says of its release
+        needed["jaxlib"] = ""  # what jax itself says about its release
     _refuse({package: found for package, found in needed.items() if found}, MINIMA)
     _check_neighbours("jax", ("jaxlib", "numpy"))
 

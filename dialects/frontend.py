@@ -52,7 +52,7 @@ def emit_stablehlo(
             `"n % 8 == 0"`.
         on_unsupported: for a graph, what becomes of ops without a rule: they are refused, or with "host" run by the
             graph library itself, in Python, which the program calls (docs/host.md).
-        parameter_limit: constants of so many bytes are parameters: arguments that callers do not give, so that no
+        parameter_limit: constants of this many bytes are parameters: arguments that callers do not give, so that no
             module or executable holds a copy (docs/files.md). For a graph those of floating-point numbers, for a
             function what it closes over. By default all constants are in the module.
         platforms: those that the program is for, some of "cpu", "cuda", "rocm" and "tpu". It says so, in files too:

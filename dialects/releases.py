@@ -1,4 +1,4 @@
-"""Differences between releases of PyTensor and Aesara in what an op says of itself.
+"""Differences between releases of PyTensor and Aesara in what an op says about itself.
 
 In: an op or a node. Out: the same answer for all releases. A rule asks here; a name that has changed, or an operand
 that has become a property, is in this file and nowhere else. Which *names* of ops and rewrites a release has is no

@@ -174,7 +174,7 @@ class Transforms:
             )
         except (gradient.NullTypeGradError, NotImplementedError) as error:
             raise DerivativeError(f"the graph has no derivative: {error}") from None
-        except (TypeError, ValueError) as error:  # those of QR with open sizes, and pivoted, in PyTensor 3.3.8
+        except (TypeError, ValueError) as error:  # those of QR with dynamic sizes, and pivoted, in PyTensor 3.3.8
             raise DerivativeError(f"an op's own gradient fails: {type(error).__name__}: {error}") from error
         found = [g for g in pulled if g is not None]
         safe = iter(with_slopes(self._library.module, found))
@@ -235,7 +235,7 @@ _PURE = frozenset(
     {"basic", "blas", "blockwise", "elemwise", "extra_ops", "linalg", "math", "nlinalg", "reduction", "shape"}
     | {"slinalg", "sort", "special", "subtensor"}
 )
-_SMALL = 64  # of a constant with so many elements at most, another one like it is looked for
+_SMALL = 64  # of a constant with this many elements at most, another one like it is looked for
 
 
 def merged(outputs: Sequence[Any], known: Container[Any] = ()) -> list[Any]:

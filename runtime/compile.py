@@ -55,7 +55,7 @@ def function(
         rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
             stabilization), "full" for those of its own compiled modes, False for none; see docs/rewriting.md.
         cache_size: how many executables are kept.
-        policy: how sizes are met: "auto" (exact for the first, then padded to buckets), "exact" (one compile per
+        policy: how sizes are handled: "auto" (exact for the first, then padded to buckets), "exact" (one compile per
             size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
             name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
         optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
@@ -101,7 +101,7 @@ def compile(
         topology: in place of `device`: devices that need not be here, as
             `jax.experimental.topologies.get_topology_desc` describes them. What comes back is not called; its
             `lower` gives what JAX has ahead of time, see `AheadFunction`.
-        cache_size, policy, optimize, cpu, outputs: how many executables are kept, how sizes are met, which passes run
+        cache_size, policy, optimize, cpu, outputs: how many executables are kept, how sizes are handled, the passes
             before a module is compiled, how executables for CPU are made, and which arrays calls return; as for
             `hlograph.function`.
 
@@ -121,7 +121,7 @@ def compile(
 
 
 def with_derivatives(program: Program, derivatives: int) -> Program:
-    """The program with so many derivatives beside it, which files, text and pickles hold.
+    """The program with this many derivatives beside it, which files, text and pickles hold.
 
     Args:
         derivatives: 1 for its pullback by all real arguments from all real results, from what it was made from; 0 for

@@ -60,14 +60,14 @@ from .warming import Sizes, sets_of
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
-# Of a function that decides by sizes, so many sets of sizes are looked at to compile for all.
+# Of a function that decides by sizes, this many sets of sizes are examined to compile for all.
 _WALKED = 1 << 14
 # Options of `jax.jit` that are about the whole call: with them it runs the function, but for the first with `dims`.
 _DONATED = frozenset({"donate_argnums", "donate_argnames"})
 _SHARDINGS = frozenset({"in_shardings", "out_shardings"})
 _WHOLE_CALLS = _DONATED | _SHARDINGS | {"compiler_options"}
 _OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
-# Of so many calls with arrays, one makes calls like it recognized at a glance; a power of two.
+# Of this many calls with arrays, one makes calls like it recognized at a glance; a power of two.
 _OFTEN = 8
 
 
@@ -346,7 +346,7 @@ class Jit(Written):
                 with a size 0 are `jax.jit`'s, which compiles for each of them; that of one name alone is compiled too.
 
         Raises:
-            ArgumentError: a name that is none of the sizes; or so many sizes by which Python code decides.
+            ArgumentError: a name that is not one of the sizes; or this many sizes by which Python code decides.
             HlographError: as a call does.
         """
         _, leaves, call, specs = self._parameters.read(args, kwargs)
@@ -398,7 +398,7 @@ class Jit(Written):
         if count > _WALKED:
             raise ArgumentError(
                 f"{self._parameters.name}: Python code decides by sizes, and of the {count:,} up to {largest} each "
-                f"may have a trace of its own (at most {_WALKED:,} are looked at); give sizes=[...]"
+                f"may have its own trace (at most {_WALKED:,} are examined); give sizes=[...]"
             )
         every = itertools.product(*[range(1, size + 1) for size in largest.values()])
         found = ({**others, **dict(zip(largest, sizes, strict=True))} for sizes in every)

@@ -54,7 +54,7 @@ DISABLED, PRECISION, *_PROMOTIONS = states(
 )
 Static = tuple[tuple[str, type, Any], ...]  # name, type (1 == 1.0 == True) and value, by name
 
-# A function without loops is lowered to see what passes find in it where it has so many equations, of which some
+# A function without loops is lowered to see what passes find in it where it has this many equations, of which some
 # (`cpu_plan.STARTS`) XLA does not put into one kernel with others; or so many that blocks which repeat cost it time.
 _MANY_EQUATIONS = 50
 _LONG_CODE = 200
@@ -62,9 +62,9 @@ _STARTING = (
     *("dot_general", "concatenate", "gather", "sort", "scatter", "conv_general", "reduce", "cum", "arg", "fft", "lu"),
     *("cholesky", "triangular_solve", "custom_linear_solve", "dynamic_update_slice", "eig", "svd", "qr"),
 )
-# With so many traces for arguments of one kind the user is told which lines decide by sizes.
+# With this many traces for arguments of one kind the user is told which lines decide by sizes.
 _MANY_TRACES = 8
-# After so many traces that are for few sizes each, traces at several sizes are no longer compared.
+# After this many traces that are for few sizes each, traces at several sizes are no longer compared.
 _MAY_BE_GENERAL = 6
 # Policies under which a function that JAX cannot trace with symbolic sizes may as well be run by jax.jit.
 _MAY_COMPILE_PER_SIZE = ("auto", "exact")

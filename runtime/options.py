@@ -1,4 +1,4 @@
-"""What users say of how a program is compiled: `CompileOptions`, made of the keyword arguments of `hlograph.function`.
+"""How a program is compiled: `CompileOptions`, made of the keyword arguments of `hlograph.function`.
 
 In: `device=`, `cache_size=`, `policy=`, `optimize=`, `cpu=`, `outputs=`. Out: one object, checked,
 which goes from hand to hand in place of them. `CpuOptions` is what `cpu=` means.
@@ -114,7 +114,7 @@ class CompileOptions:
     Attributes:
         device: the `jax.Device` it runs on, or its name; None for JAX's default.
         cache_size: how many executables are kept.
-        policy: how each named size is met.
+        policy: how each named size is handled.
         passes: what each executable's module goes through before it is compiled.
         cpu: what the plan of an executable for CPU may use.
         numpy: NumPy arrays come back, and which do not; None where all are JAX's.

@@ -356,7 +356,7 @@ def page(marks: Marks) -> str:
         "",
         "For the three backends a mark says that there is an implementation, not that it takes all arguments; what",
         "PyTensor's rewrites make of ops for one of them is not counted. The columns of hlograph are results of runs:",
-        "one graph for each op (`tests/op_cases.py`), with open sizes. *Exact*: compiled for its sizes. *Padded*: one",
+        "one graph for each op (`tests/op_cases.py`), with dynamic sizes. *Exact*: compiled for its sizes. *Padded*: one",
         "executable for many sizes; where there is no mark, such graphs run exact and say so. *Gradient*: PyTensor's.",
         "*Batch*: `jax.vmap`. *Interpreter*: StableHLO's reference interpreter. *GPU*: the module for a GPU calls",
         "nothing that only a CPU has ([aot](aot.md) says what compiles there). Results are compared with PyTensor's",

@@ -85,7 +85,7 @@ def explain(
     costs: bool,
     trusted: bool,
 ) -> None:
-    """Explain what a program takes and gives, how each of its sizes is met, and what it consists of.
+    """Explain what a program takes and gives, how each of its sizes is handled, and what it consists of.
 
     Prints inputs, outputs, dimensions and their policy, constraints, checks, what padding does, and what refuses to be
     padded; hlograph inspect counts operations and constants. With --stages: operations, flops, bytes and temporary
@@ -175,7 +175,7 @@ def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
     """
     if name == _HLO:
         if diff:
-            raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is none of them")
+            raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is not one")
         from ..runtime.lowered.hlo import readable
 
         with progress("compiling"):

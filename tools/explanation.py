@@ -1,4 +1,4 @@
-"""`hlograph.explain`: the sizes of a program, how each is met, and what padding does with them.
+"""`hlograph.explain`: the sizes of a program, how each is handled, and what padding does with them.
 
 In: a graph, a program, or a compiled function. Out: an `Explanation`, which is text and a page. What is said about
 padding is what the padding pass did (`walk.py`), at one representative bound for each size.
@@ -95,8 +95,8 @@ def explain(
             it was called), whose own policy and statistics are used; or what `emit_stablehlo` takes.
         specs: for a function of JAX arrays, its arguments' shapes and dtypes, see `emit_stablehlo`. For a jitted
             function that has traced several programs, arguments that say which one is meant.
-        policy: how sizes are met, see `hlograph.function`; by default "auto", or what a compiled function has.
-        bounds: size name to the bound for which padding is looked at; by default what the policy says, or 128.
+        policy: how sizes are handled, see `hlograph.function`; by default "auto", or what a compiled function has.
+        bounds: size name to the bound for which padding is examined; by default what the policy says, or 128.
         dims: for a graph, names of axes, see `emit_stablehlo`.
 
     Returns:
@@ -202,7 +202,7 @@ CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
 def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
     """The calls of Python, without what says sizes and order; those that are one call together."""
     nodes = {node.name.removeprefix(PYTHON): node for node in found if node.name.startswith(PYTHON)}
-    module = program.copy_module()  # it lives as long as its ops are looked at
+    module = program.copy_module()  # it lives as long as its ops are examined
     rows: Rows = []
     time = 0
     for group in host_groups(module):
@@ -333,7 +333,7 @@ def sizes_of(
 
 
 def policy_text(choice: Choice, *, refused: bool = False) -> str:
-    """How a size is met, in words."""
+    """How a size is handled, in words."""
     if refused and choice != "exact":
         return "exact: one compile for each size, as padding is refused"
     if choice == "exact":

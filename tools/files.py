@@ -80,7 +80,7 @@ def trusted_option(command: Command) -> Command:
     return click.option(
         "--trusted",
         is_flag=True,
-        help="Parse the module here; else in a process of its own first, since some modules end the process that "
+        help="Parse the module here; else in its own process first, since some modules end the process that "
         "parses them.",
     )(command)
 
@@ -183,7 +183,7 @@ def dims_option(command: Command) -> Command:
 def policy_option(command: Command) -> Command:
     """The option `--policy` of the commands that compile, or say how."""
 
-    text = "How sizes are met: auto, exact, padded (to a bound of a bucket), or a bound."
+    text = "How sizes are handled: auto, exact, padded (to a bound of a bucket), or a bound."
     read: Any = lambda _context, _parameter, policy: int(policy) if policy.isdecimal() else policy  # noqa: E731
     return click.option("--policy", default="auto", show_default=True, callback=read, help=text)(command)
 
@@ -320,7 +320,7 @@ def run_file(file: Path) -> ModuleType:
 
 
 def load_option(command: Command) -> Command:
-    """The option `--load FILE.py`: rewrites of the user's own, registered before anything else is looked at."""
+    """The option `--load FILE.py`: rewrites of the user's own, registered before anything else is examined."""
 
     def load(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
         for file in files:

@@ -164,12 +164,12 @@ MOVING = having("moving") | {"stablehlo.iota"}
 
 
 def store(size: int) -> int:
-    """The price of writing an array of so many bytes in one loop, and reading it in another."""
+    """The price of writing an array of this many bytes in one loop, and reading it in another."""
     return size * (_STORE if size >= _LARGE else _STORE_SMALL)
 
 
 def load(size: int) -> int:
-    """The price of reading an array of so many bytes that is stored anyway."""
+    """The price of reading an array of this many bytes that is stored anyway."""
     return size * (_LOAD if size >= _LARGE else _LOAD_SMALL)
 
 

@@ -21,7 +21,7 @@ from ..dims import Dim
 # Divisors, and factors before them, of quotients and remainders.
 _DIVISORS = (*range(2, 17), 24, 32, 64, 128)
 _FACTORS = (1, -1, 2, -2, 3, -3)
-# So many expressions that were found are tried as parts of another one.
+# This many expressions that were found are tried as parts of another one.
 _PARTS = 24
 
 

@@ -5,7 +5,7 @@ wrapping of negative ones, conversion, a check against the size) come out as the
 know: work is bounded, in ops and in elements, so that asking is cheap where the answer is no.
 
 In: a value. Out: the least and the greatest number, as far as is known, of elements that are not NaN. Decision to know:
-only a few ops back are looked at, and only ops that models put before a gamma function; infinities are always right.
+only a few ops back are examined, and only ops that models put before a gamma function; infinities are always right.
 
 The sizes that a call decides, in a padded module, are integer scalars as dimension expressions (`LiveSizes`):
 
@@ -15,7 +15,7 @@ The sizes that a call decides, in a padded module, are integer scalars as dimens
       reduce(...) {hlograph.live = ["t"]}              what lies at t and beyond does not count
 
 In: an op of a module, for its function's arguments. Out: scalars as sizes, the bounds of sizes, scalars for sizes, and
-what the padding pass says of a reduction (`marked`). Decision to know: a size is at most the static size of an axis
+what the padding pass says about a reduction (`marked`). Decision to know: a size is at most the static size of an axis
 that has it as its live size, which every call's arguments fulfil. A module without live sizes has integers only.
 """
 

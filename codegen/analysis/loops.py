@@ -12,7 +12,7 @@ and hlograph's own scans, lower to), or a live size of a padded module (`known.p
 functions of the step's number 0, 1, ..., which carries are invariants, which are stacks (each step writes its part, all
 parts are written once), and how a step reads arrays. Decision to know: `step number` is always 0 for the first time
 through the body, whatever the counter starts at; a reversed loop is one whose places fall. Numbers that a call's sizes
-decide are dimension expressions; what is said of places holds at every call. Nothing here changes the module.
+decide are dimension expressions; what is said about places holds at every call. Nothing here changes the module.
 """
 
 from __future__ import annotations

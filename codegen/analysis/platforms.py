@@ -47,7 +47,7 @@ def known_platforms(names: Sequence[str]) -> tuple[str, ...]:
     """Platforms by JAX's names, each once.
 
     Raises:
-        OptionError: there are none, or one is none of `PLATFORMS`.
+        OptionError: there are none, or one is not one of `PLATFORMS`.
     """
     found = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
     strange = [name for name in found if name not in PLATFORMS]

@@ -5,7 +5,7 @@ that names what is wrong; and sorts that say all that StableHLO lets them leave 
 takes modules that end the process in XLA's compiler or where it allocates, or that never end. Numbers are far above
 those of programs that somebody waits for. Every `hlograph.*` attribute that may stand in a module is among `WORDS`, and
 whoever gives modules a new one adds it: most words forbid something, and a check whose name is misspelt is one that
-nobody makes. What cannot be seen before sizes are known, that a result has the size that is said of it, is found when
+nobody makes. What cannot be seen before sizes are known, that a result has its stated size, is found when
 the program is specialized.
 """
 
@@ -96,7 +96,7 @@ def _problem(operation: ir.Operation, allow: Collection[str]) -> str:
     if not name.startswith(_DIALECTS) and name not in _OPS:
         return f"it has the op {name[:100]}, which is not StableHLO"
     if name in _WAITING:
-        return f"it has the op {name}, which would wait for another program for ever"
+        return f"it has the op {name}, which would wait for another program forever"
     if _FRONTEND in operation.attributes:
         for told in names_of(ir.DictAttr(operation.attributes[_FRONTEND])):
             if told.startswith("xla_cpu_") and told not in allow and custom_calls.EVERY not in allow:

@@ -313,7 +313,7 @@ def _check_mark(target: str, attributes: Mapping[str, ir.Attribute], operands: A
     else:
         one = len(operands) == len(results) == 1 and len(operands[0][1]) == len(results[0][1])
         _require(one and told.keys() == {"kind", "rank"}, "it takes an array and gives one, of a kind and a rank")
-        _require(told["kind"] in _TRANSFORMS, f"its kind {told['kind']!r} is none of {', '.join(_TRANSFORMS)}")
+        _require(told["kind"] in _TRANSFORMS, f"its kind {told['kind']!r} is not one of {', '.join(_TRANSFORMS)}")
         rank = re.fullmatch(r"([123]) : i\d+", told["rank"])
         fits = rank is not None and int(rank[1]) <= len(operands[0][1])
-        _require(fits, f"its rank {told['rank']} is none of 1 to 3, or more than the array's")
+        _require(fits, f"its rank {told['rank']} is not one of 1 to 3, or more than the array's")

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and regular files opened for reading; what a file says of itself.
+"""Files that are written whole or not at all, and regular files opened for reading; what a file says about itself.
 
 In: a path, and what writes to a stream. Out: the file with the new content, or the old one as it was. A file says the
 format, who wrote it, and a digest of its bytes:
@@ -189,7 +189,7 @@ BYTES = 2**34  # of a file; 1 GB of constants take 2 GB of text
 WRITTEN, WRITTEN_OF_A_LINE = 2**26, 2**12  # characters of a module that is written out, without large constants
 NESTING = 256  # of attributes, types and ops
 RANK = 64  # axes of a tensor, which is NumPy's limit
-ELEMENTS = 2**40  # of a tensor without open sizes
+ELEMENTS = 2**40  # of a tensor without dynamic sizes
 MESSAGE = 2000  # characters of what MLIR says
 
 _TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"')

@@ -1,7 +1,7 @@
 """Files parsed in a process of their own first: MLIR's parser does not survive everything.
 
 In: a file's bytes. Out: the same module in bytecode that MLIR has just written, which the caller's process parses in
-their place. `python -m hlograph.codegen.artifact.foreign` is that process: a Python of its own (0.3 s), and no fork of
+their place. `python -m hlograph.codegen.artifact.foreign` is that process: its own Python (0.3 s), and no fork of
 this one, so that it works in any thread, in a forked process, and with its streams closed. They talk in messages over a
 socket:
 
@@ -173,14 +173,14 @@ def _end(status: int) -> str:
 
 def _reason(filename: str, what: str) -> str:
     return (
-        f"{filename} cannot be parsed: it was parsed in a process of its own first, and {what}. It is damaged, or too "
+        f"{filename} cannot be parsed: it was parsed in its own process first, and {what}. It is damaged, or too "
         "large; see docs/security.md"
     )
 
 
 def _not_started(filename: str, why: str) -> ArtifactError:
     return ArtifactError(
-        f"{filename} is to be parsed in a process of its own first, which cannot be started: {cut(why, 300)}. If you "
+        f"{filename} is to be parsed in its own process first, which cannot be started: {cut(why, 300)}. If you "
         "know where the file is from, pass trusted=True to parse it here"
     )
 

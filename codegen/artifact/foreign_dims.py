@@ -1,6 +1,6 @@
-"""Names for the open sizes of modules that others wrote, which have none.
+"""Names for the dynamic sizes of modules that others wrote, which have none.
 
-In: a program whose `?` axes have positional names, and what `load(path, dims=...)` says of its arguments. Out: the same
+In: a program whose `?` axes have positional names, and the `dims` of `load(path, dims=...)`. Out: the same
 module under a signature with names, which is as good as one of ours: it is specialized, padded and called by them.
 
     func.func @main(%arg0: tensor<?x8xf32>, %arg1: tensor<i32>, %arg2: tensor<2xi64>)
@@ -128,7 +128,7 @@ def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
 
 
 def _entries(program: Program, place: int, value: Any) -> tuple[Any, ...]:
-    """What is said of each axis, or of each value."""
+    """What is said about each axis, or of each value."""
     argument = program.signature.arguments[place]
     if isinstance(value, str | int | np.integer):
         value = (value, ...) if argument.dims and not argument.possible_sizes else (value,)

@@ -121,7 +121,7 @@ class Tensors:
         """The bytes of an array, read anew.
 
         Raises:
-            ArtifactError: there is none of this name, it is cut off, or these are not the bytes that were written.
+            ArtifactError: there is not one of this name, it is cut off, or these are not the bytes that were written.
         """
         if name not in self.places:
             raise ArtifactError(f"{self.path} has no part {name!r:.80}")
@@ -321,7 +321,7 @@ def self_contained(program: Program) -> Program:
 
 
 def split(program: Program, name: str, limit: int) -> tuple[Program, Contents]:
-    """Parts a program from its parameters, and from its constants of at least so many bytes.
+    """Parts a program from its parameters, and from its constants of at least this many bytes.
 
     Args:
         program: it stays as it is.
@@ -410,7 +410,7 @@ def bind(
 
 
 def named_file(program: Program, path: Path) -> tuple[Path, str]:
-    """The file of parameters that a module names, beside its own, and the digest that it says of it.
+    """The file of parameters that a module names, beside its own, and the digest that it says about it.
 
     Raises:
         ArtifactError: it names no file of its folder.

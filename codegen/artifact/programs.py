@@ -56,7 +56,7 @@ def to_text(
     Args:
         program: it.
         locations: whether each op's graph variable is printed too.
-        elements: constants of more than so many are left out (the text cannot be parsed again), all parameters too.
+        elements: constants of more than this many are left out (the text cannot be parsed again), all parameters too.
         marks: further attributes of the module, in the text alone.
     """
     if elements is None:
@@ -116,7 +116,7 @@ def save(
             has: a pullback that was loaded is written again.
         parameters: the name of a file for large constants (`"weights.safetensors"`), in the same folder; or True,
             for one of the module's name. It must go wherever the module goes.
-        parameter_limit: constants of so many bytes are large.
+        parameter_limit: constants of this many bytes are large.
 
     Returns:
         The path.

@@ -98,7 +98,7 @@ RELEASED: Mapping[str, str] = {
     "1.18.0": "2026-06-29",
     "1.19.0": "2026-08-13",
 }
-# What the first jaxlib of each series says of itself (`stablehlo.get_current_version()`).
+# What the first jaxlib of each series says about itself (`stablehlo.get_current_version()`).
 JAX: Mapping[str, str] = {
     "0.5": "1.8.9",
     "0.6": "1.10.4",
@@ -189,7 +189,7 @@ def for_target(program: Program, target: Target) -> Program:
         if not program.signature.is_static:
             sizes = ", ".join(root.name for root in program.signature.roots) or "sizes from data"
             raise UnsupportedGraphError(
-                f"{program.name} has open sizes ({sizes}), and a {target.name} plugin takes static modules: save "
+                f"{program.name} has dynamic sizes ({sizes}), and a {target.name} plugin takes static modules: save "
                 "program.plain(bounds={...}) or program.plain(sizes={...})"
             )
         return program if PADDING in program._module.operation.attributes else plain(program)
@@ -509,7 +509,7 @@ def describe(program: Program) -> dict[str, Any]:
     """
     signature, attributes = program.signature, program._module.operation.attributes
     if not signature.is_static:
-        raise PassError(f"{program.name} has open sizes: {signature}; make it static first, with plain(bounds=...)")
+        raise PassError(f"{program.name} has dynamic sizes: {signature}; make it static first, with plain(bounds=...)")
     results = [_entry(result) for result in signature.results]
     if signature.checks:
         shape, dtype = flags_type(signature.checks)

@@ -162,7 +162,7 @@ class _Turns(Carries):
 
 
 def written_out(inits: Sequence[Tensor], count: int, body: Callable[[Carries], Sequence[Tensor]]) -> list[Tensor]:
-    """What `growing_loop` computes in so many turns, one after the other: each may have sizes of its own.
+    """What `growing_loop` computes in this many turns, one after the other: each may have sizes of its own.
 
     Args:
         inits: the first carries, of which the first one counts the steps from 0.
@@ -480,7 +480,7 @@ def import_functions(
     dtypes = tuple(x.dtype for x in operands)
     code, results = _exported(name, function, shapes, dtypes, rules)
     types = [(tuple(_dim(entry, dim_of, name) for entry in shape), dtype) for shape, dtype in results]
-    # Shape refinement wants a function of its own for each set of sizes.
+    # Shape refinement wants its own function for each set of sizes.
     key = ("jax", name, function, shapes, tuple(sizes), dtypes)
     symbol = builder.functions.get(key)
     if symbol is None:

@@ -10,7 +10,7 @@ Decisions to know before changing anything here:
   returns the handle that it made before, if that one is visible at the insertion point. Tables nest as regions do.
 * **Sizes and constants live in the prologue.** They depend on nothing but arguments, so they are placed at the top of
   the function, before an anchor, and serve every region below. A size that depends on data (see `data_size`) is
-  computed at a place of its own, right behind the op that gives the size; with several such roots, behind the latest.
+  computed at its own place, right behind the op that gives the size; with several such roots, behind the latest.
 * **Integers know their values as dimensions.** `Tensor.sizes` holds what is known of an integer scalar, or of the
   elements of a short vector, as dimension expressions; such a tensor has no SSA value until something asks for it, so
   that shape arithmetic in a graph leaves no dead code behind.
@@ -167,7 +167,7 @@ class SizeSource:
 
 
 class Builder(Places):
-    """Builds one module in a context of its own.
+    """Builds one module in its own context.
 
     Attributes:
         constraints: what the sizes must satisfy, collected on the way.
@@ -236,7 +236,7 @@ class Builder(Places):
         attributes: Attributes = (),
         regions: int = 0,
     ) -> tuple[ir.Operation, list[Tensor]]:
-        """An operation at the insertion point, with so many empty regions, and handles on its results."""
+        """An operation at the insertion point, with this many empty regions, and handles on its results."""
         operation = ir.Operation.create(
             name,
             results=[self.tensor_type(*result) for result in results],

@@ -349,7 +349,7 @@ _SAME_ELEMENTS = frozenset(
     for name in ("broadcast_in_dim", "dynamic_broadcast_in_dim", "reshape", "dynamic_reshape", "transpose", "convert")
 )
 _LOGIC = frozenset({"stablehlo.and", "stablehlo.or", "stablehlo.not", "stablehlo.xor"})
-_LIMIT = 16  # values that are looked at
+_LIMIT = 16  # values that are examined
 
 
 def once(number: Tensor) -> Tensor:

@@ -228,7 +228,7 @@ def rows_of(x: Tensor) -> tuple[Tensor, Dim, int]:
 
 
 def with_rows(x: Tensor, count: int) -> Tensor:
-    """The same with at least so many rows: a loop without a turn reads none, but its body must be able to."""
+    """The same with at least this many rows: a loop without a turn reads none, but its body must be able to."""
     least = bounds(x.dims[0])[0]
     if least is not None and least >= count:
         return x

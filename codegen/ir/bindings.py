@@ -57,7 +57,7 @@ def new_context() -> ir.Context:
     """A fresh MLIR context with the func, StableHLO, CHLO and sdy dialects loaded (about 1 ms).
 
     JAX's other dialects are registered: a module that holds them loads them when it is parsed. Loading them all takes
-    ten times as long, and each copy of a module has a context of its own.
+    ten times as long, and each copy of a module has its own context.
     """
     context = ir.Context()
     context.append_dialect_registry(_registry())

@@ -478,7 +478,7 @@ def register_checks(
     Args:
         primitive: the primitive.
         inside: from its parameters to the function of its operands that is gone through for the checks that JAX's own
-            operations have; None where there is none: its results are looked at for NaN.
+            operations have; None where there is none: its results are examined for NaN.
         names: from its parameters to what messages call its results.
     """
     import jax

@@ -38,7 +38,7 @@ Axes: `attribute=word` says what an attribute, a list of axes or of one number f
     gone         the op combines what lies along these axes; the result has not got them
     along        it moves elements along these axes (`joined`: and adds some), and no others
     0, 1, size   one number an axis: where it is another, or another than the axis' size, the op moves elements
-    last, every  so many axes at the end are changed; it lists all axes
+    last, every  this many axes at the end are changed; it lists all axes
     dot, gather  dimension numbers
     by=          no attribute says it: `reshape`; `update` (an operand has fewer elements); `last2` (of matrices);
                  `parts` (an operand says how much is taken of each axis)
@@ -189,7 +189,7 @@ stablehlo.send                    other       effect
 
 _LINES = [line.split() for line in _TABLE.strip().splitlines()]
 _OPS: Mapping[str, frozenset[str]] = {name: frozenset(x for x in facts if "=" not in x) for name, *facts in _LINES}
-# For each op what its attributes say of axes: pairs of a name and a word.
+# For each op what its attributes say about axes: pairs of a name and a word.
 AXES: Mapping[str, tuple[tuple[str, str], ...]] = {
     name: said
     for name, *facts in _LINES

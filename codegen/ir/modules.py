@@ -215,7 +215,7 @@ def deserialize_portable(data: bytes, context: ir.Context, filename: str) -> ir.
 
 
 def _write_kept(module: ir.Module) -> None:
-    """Puts what another dialect than StableHLO says of ops (how a library's call is sharded) into text."""
+    """Puts what another dialect than StableHLO says about ops (how a library's call is sharded) into text."""
     for operation in walk(module):
         attributes = operation.attributes
         names = [name for item in attributes if (name := item if isinstance(item, str) else item.name)[:4] == _OTHERS]

@@ -247,7 +247,7 @@ def slice(
 
 
 def first(value: ir.Value, count: Size) -> ir.Value:
-    """So many elements along the leading axis."""
+    """This many elements along the leading axis."""
     limits = [count, *sizes(value)[1:]]
     starts, steps = (vector([number] * len(limits)) for number in (0, 1))
     return stablehlo.real_dynamic_slice(tensor_type(value, limits), value, starts, vector(limits), steps)

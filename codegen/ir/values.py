@@ -438,7 +438,7 @@ def holds(root: ir.Module | ir.Operation, test: Callable[[ir.Operation], bool]) 
 
 
 def has_operations(module: ir.Module, count: int) -> bool:
-    """Whether a module holds so many operations, itself included."""
+    """Whether a module holds this many operations, itself included."""
     numbers = itertools.count(1)
     return holds(module, lambda _: next(numbers) >= count)
 
@@ -479,7 +479,7 @@ def free_name(wanted: str, taken: Container[str]) -> str:
 
 
 def free_symbol(module: ir.Module | ir.Operation, wanted: str, others: Collection[str] = ()) -> str:
-    """A symbol that the module does not hold, and that is none of others."""
+    """A symbol that the module does not hold, and that is not one of others."""
     operations = [op.operation for op in module.operation.regions[0].blocks[0].operations]
     return free_name(wanted, {*others, *(symbol_of(op) for op in operations if "sym_name" in op.attributes)})
 
@@ -544,7 +544,7 @@ def constants(module: ir.Module) -> list[tuple[str, int, str]]:
 
 
 def has_reduction(module: ir.Module, bodies: Collection[str], elements: int) -> bool:
-    """Whether a static module reduces at least so many elements by one of these ops."""
+    """Whether a static module reduces at least this many elements by one of these ops."""
     for operation in walk(module):
         if operation.name == "stablehlo.reduce":
             size = int(np.prod(ir.RankedTensorType(operation.operands[0].type).shape, dtype=np.int64))

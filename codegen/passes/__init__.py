@@ -2,7 +2,7 @@
 
 In: a module and passes, each written as `name` or `name{option=value, ...}`. Out: the module, changed in place and
 verified, and a `Report` of each pass. `registry.py` has the table of them and says which ones a program goes through
-before it is compiled, `rewriting.py` has rewrites on matched ops; every other file or folder is a pass of its own.
+before it is compiled, `rewriting.py` has rewrites on matched ops; every other file or folder is its own pass.
 Decision to know: passes on loops that follow each other share one copy of the module, in which calls are inlined; it
 takes the module's place, and is verified, once, and only if one of them found something.
 """
@@ -42,7 +42,7 @@ def run_all(
     Args:
         module: the module; where a pass fails it may be half changed, so callers give a copy.
         specs: the passes.
-        detailed: whether the reports say of each op what was done, or why not.
+        detailed: whether the reports say about each op what was done, or why not.
         promising: whether passes that cannot find anything in the module are left out; they have no report then.
         watch: is told of each pass; whether it wants details counts, too.
 

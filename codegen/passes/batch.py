@@ -9,7 +9,7 @@ all. `%rows` says which rows count: the others run along, raise no flags and are
 the rows instead, as cotangents of shared arguments are. A loop turns as often as its longest row needs, and rows that
 are finished keep their carries.
 
-Preconditions: no calls of Python; no sizes from data, and where the number of rows is a number no open sizes. Rounding:
+Preconditions: no calls of Python; no sizes from data, and no dynamic sizes if the number of rows is static. Rounding:
 dots and reductions may associate in another order, sums over rows too; nothing else changes. An op without a rule runs
 row by row, in a loop; the report says which. The rules are in `codegen/ir/batching/`.
 """
@@ -66,7 +66,7 @@ def batch(
         zeros: rows that do not count give zeros.
 
     Raises:
-        PassError: the module has open sizes and the batch has not, a size that would differ from row to row, or the
+        PassError: the module has dynamic sizes and the batch has not, a size that would differ from row to row, or the
             module calls Python.
     """
     signature = signatures.read(module)

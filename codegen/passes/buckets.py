@@ -122,7 +122,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the sizes of one call are met.
+    """How the sizes of one call are handled.
 
     Attributes:
         exact: root name to size, for those compiled as they are.

@@ -72,7 +72,7 @@ def _refusal(op: ir.Operation) -> str:
     if not all(ir.RankedTensorType(value.type).has_static_shape for value in values):
         return "its sizes are not known: specialize the program first"
     if len({dtype_of(value) for value in values}) > 1 or dtype_of(values[0]) not in REAL_FLOATS:
-        return "it is none of float32 and none of float64"
+        return "it is not one of float32 and none of float64"
     if not all(all(sizes_of(value)) for value in op.operands):
         return "it has no elements"
     if TARGETS[op.name] != PRODUCT:

@@ -65,7 +65,7 @@ def _put(x: Tensor, block: Tensor, starts: Sequence[Tensor]) -> Tensor:
 
 
 def cholesky(operation: ir.Operation, a: Tensor, width: int = 0) -> list[Tensor]:
-    """Right-looking by panels of so many columns, 0 for all: the rest less the product of a panel with itself.
+    """Right-looking by panels of this many columns, 0 for all: the rest less the product of a panel with itself.
 
     Of the matrix only the triangle that is asked for is read. What comes behind a pivot that is not positive is NaN, so
     that the last element of the diagonal tells; the matrix's factor is NaN then, as LAPACK's potrf is read.
@@ -108,7 +108,7 @@ def _panel(matrix: Tensor) -> Tensor:
 
 
 def triangular_solve(operation: ir.Operation, a: Tensor, b: Tensor, at_once: int = 1) -> list[Tensor]:
-    """Substitution, so many rows of the unknowns a step."""
+    """Substitution, this many rows of the unknowns a step."""
     lower, unit = flag_of(operation, "lower", False), flag_of(operation, "unit_diagonal", False)
     kind = str(operation.attributes["transpose_a"])
     if "NO_TRANSPOSE" not in kind:

@@ -6,7 +6,7 @@
 In: a program of known sizes. Out: the same program in forms that IREE takes: factorizations as loops, CHLO as
 StableHLO, and what IREE computes wrong by other ops. Rounding: sums in another order; a few units in the last place;
 float32's sines, powers and long sums go by way of float64. What IREE cannot run is refused by name: Python functions,
-library calls, and open sizes, of which it takes neither products with vectors nor reshapes, gathers, loops or branches:
+library calls, and dynamic sizes, with which it takes no products with vectors, reshapes, gathers, loops or branches:
 `program.plain(bounds={...})` makes one program for all sizes up to bounds. docs/iree.md says what IREE takes.
 """
 
@@ -41,7 +41,7 @@ def run(module: ir.Module, report: Report) -> None:
     """
     signature = signatures.read(module)
     if not signature.is_static or signature.constraints:
-        what = signature.constraints[0] if signature.is_static else "open sizes, or sizes that it computes from data"
+        what = signature.constraints[0] if signature.is_static else "dynamic sizes, or sizes that it computes from data"
         raise PassError(
             f"for_iree: the program has {what}, and IREE takes known sizes: program.plain(bounds={{...}}) is one for "
             "all sizes up to these, and tells which demands hold; program.specialize({...}) is for one"
@@ -230,7 +230,7 @@ def _separate_reductions(block: ir.Block, report: Report) -> None:
 
 
 def _lies_along(op: ir.Operation) -> Sequence[Sequence[int | None]]:
-    """For each operand the results' axes that its own lie along; of an op that starts a kernel of its own none."""
+    """For each operand the results' axes that its own lie along; of an op that starts its own kernel none."""
     if op.name == "stablehlo.broadcast_in_dim":
         return [integers(op, "broadcast_dimensions")]
     form = form_of(op) if op.name in _FUSED else None

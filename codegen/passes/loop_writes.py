@@ -3,7 +3,7 @@
     %k = broadcast_in_dim %i : tensor<1xi32>                 %row = reshape %h1 : tensor<1x256xf32>
     %ys1 = scatter(%ys, %k, %h1) { return update }      ->   %ys1 = dynamic_update_slice %ys, %row, %i, %z
 
-This is how JAX lowers `ys.at[i].set(h)` in a loop of one's own. Preconditions: one index, whose place is an affine
+This is how JAX lowers `ys.at[i].set(h)` in a loop of your own. Preconditions: one index, whose place is an affine
 function of the step and always inside of the array (a scatter leaves out what is not, a `dynamic_update_slice` moves
 it); the row is whole along the other axes. Rounding: none.
 """
@@ -23,7 +23,7 @@ TRIGGERS = frozenset({"stablehlo.while"})
 
 
 def run(module: ir.Module, report: Report) -> None:
-    """Rewrites the scatters of all loops; says of the others why they stay."""
+    """Rewrites the scatters of all loops; says about the others why they stay."""
     for op in loops_by_depth(module):
         body = op.regions[1].blocks[0]
         scatters = [inner.operation for inner in body.operations if inner.operation.name == "stablehlo.scatter"]

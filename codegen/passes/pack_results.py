@@ -72,7 +72,7 @@ def pack_results(
             flat = [ops.reshape(values[number], [elements_of(types[number])]) for number in numbers]
             outputs.append(ops.concatenate(flat, 0))
     return_values(main, outputs)
-    for name in ("hlograph.checks", "hlograph.counts"):  # what they say of results no longer holds
+    for name in ("hlograph.checks", "hlograph.counts"):  # what they say about results no longer holds
         if name in main.attributes:
             del main.attributes[name]
     return tuple(found[number] for number in range(len(values)))

@@ -21,7 +21,7 @@ from .rewriting import keeps_bits
 
 Box = tuple[tuple[int, int], ...]
 _WRITE = "stablehlo.dynamic_update_slice"
-SERIES = 8  # so many parts are steps of one loop
+SERIES = 8  # this many parts are steps of one loop
 
 
 def joined_pads(op: ir.Operation, check: Callable[[Collection[Box], tuple[int, ...]], object]) -> ir.Value | None:

@@ -31,7 +31,7 @@ from .report import Report
 
 ROWS = 4  # of unknowns that are solved for at a time, which is faster than one; of a matrix of more than twice as many
 PANEL, PANELS = 32, 16  # columns of a panel at least, and how many panels there are at most
-SMALLEST = 8  # matrices of so many rows and fewer are left as they are
+SMALLEST = 8  # matrices of this many rows and fewer are left as they are
 COLUMNS = 16  # right-hand sides, up to which a solve by blocks is faster than XLA's own
 
 _LAPACK = re.compile(r"lapack_[sdcz](getrf|geqrf|orgqr|ungqr|syevd|heevd|gesdd)_ffi")

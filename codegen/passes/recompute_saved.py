@@ -58,7 +58,7 @@ from ..ir.values import (
 from ..ir.while_ops import add_carries, drop_dead_carries
 from .report import Report
 
-_MOST = 20_000  # values of a body that are looked at
+_MOST = 20_000  # values of a body that are examined
 _DEEPEST = 64  # ops between what is needed and what it is computed from
 
 # Without a loop there is nothing to do.
@@ -409,7 +409,7 @@ def _emit(
         return _number(pair.reader, here, type_)
 
     def read(value: ir.Value, behind: int = 0) -> ir.Value:
-        """A value of the first loop's body so many steps before."""
+        """A value of the first loop's body this many steps before."""
         if value in new:
             return ops.row(new[value], number(Affine(1, -behind)))
         stack, write = kept[value]

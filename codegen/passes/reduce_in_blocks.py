@@ -274,7 +274,7 @@ def _connected(forms: dict[int, Form], straight: Straight) -> list[set[int]]:
 
 # ---- what one loop computes of a region ----------------------------------------------------------------------------
 #
-# Every op is looked at in order, for each class of axes: it is made in the loop, block by block, and its result joined
+# Every op is examined in order, for each class of axes: it is made in the loop, block by block, and its result joined
 # (`along`) or added up (`summed`); or it is known before the loop, or depends on what is known only behind it. What is
 # left then is another loop's. A region is changed only where loops for all of it are found.
 

@@ -308,10 +308,10 @@ def _name_of(function: RewriteFunction) -> str:
 
 
 def forget(name: str) -> None:
-    """Takes a rewrite, or a group, of one's own away.
+    """Takes a rewrite, or a group, of your own away.
 
     Raises:
-        PassError: there is none of this name.
+        PassError: there is not one of this name.
     """
     find(name)
     if name not in REWRITES or name in PASSES["simplify"].parts:

@@ -55,7 +55,7 @@ class Report:
     rewritten: Counter[str] = field(default_factory=Counter)
 
     def describe(self, op: ir.Operation) -> str:
-        """An op in a line, if notes are wanted: what is to be said of it later, when it may have changed."""
+        """An op in a line, if notes are wanted: what is to be said about it later, when it may have changed."""
         return _line(op) if self.detailed else ""
 
     def applied(self, op: ir.Operation | str, rewrite: str = "", result: str = "") -> None:
@@ -105,7 +105,7 @@ class Watch(Protocol):
     """Is told of each step of a module on its way to the compiler.
 
     Attributes:
-        detailed: whether reports are to say of each op what was done, or why not.
+        detailed: whether reports are to say about each op what was done, or why not.
     """
 
     @property

@@ -5,7 +5,7 @@
             %s = stablehlo.add %p, %q
 
 In: a module, best with static shapes and with calls inlined. Out: the module with this file's rewrites applied until
-none applies; each is a pass of its own name too, and its docstring shows what it does, its preconditions and what it
+none applies; each is also a pass of the same name, and its docstring shows what it does, its preconditions and what it
 does to rounding. Decision to know: a rewrite is here because `benchmarks/simplify.py` shows that it pays; what XLA does
 as well by itself is listed in docs/passes.md. Rounding: with `reassociate=false` every bit is kept.
 """
@@ -81,7 +81,7 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
             apply(module, [REWRITES[name] for name in names], report, reassociate=reassociate)
 
 
-# Up to so many pads, or from so many elements on (of pads of one element each, where one kernel can make them all), a
+# Up to this many pads, or from this many elements on (if pads of one element can share one kernel), a
 # concatenate is as fast or faster: see benchmarks/simplify.py.
 _FEW, _ELEMENTS, _SINGLE = 7, 4096, 256
 

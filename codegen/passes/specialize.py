@@ -191,7 +191,7 @@ def _bitcast(operation: ir.Operation, _functions: Any) -> ir.Operation | None:
 
 
 def _as_open(value: ir.Value, type_: ir.RankedTensorType) -> ir.Value:
-    """A value under a type with open sizes, as StableHLO's refinement of arguments leaves one for that of shapes."""
+    """A value under a type with dynamic sizes, as StableHLO's refinement of arguments leaves one for that of shapes."""
     shape = np.array(ir.RankedTensorType(value.type).shape, np.int64)
     return ops.custom_call(
         "stablehlo.shape_refinement_operand_wrapper",

@@ -98,7 +98,7 @@ def _instead(op: ir.Operation, make: Callable[[ir.Value], ir.Value]) -> None:
 
 # ---- a counter that is added to itself ------------------------------------------------------------------------------
 
-_FARTHEST = 64  # ops that are looked at for one sum; what is computed of more is taken for a counter
+_FARTHEST = 64  # ops that are examined for one sum; what is computed of more is taken for a counter
 
 
 def _is_doubled(op: ir.Operation) -> bool:

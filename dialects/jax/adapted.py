@@ -18,7 +18,7 @@ from jax import numpy as jnp
 from ...codegen.ir.jax_tracing import adapt
 from .scope import is_size
 
-# Elements that are combined side by side; the steps that follow each other are so many times fewer.
+# Elements that are combined side by side; the steps that follow each other are this many times fewer.
 _LANES = 32
 
 

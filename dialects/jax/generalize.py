@@ -33,7 +33,7 @@ from .sizes import Number, as_array
 Sizes = Mapping[str, Any]
 Formula = Callable[[Sizes], Any]
 
-# Sizes are looked at from here on (smaller ones are special to much code), so far apart.
+# Sizes are examined from here on (smaller ones are special to much code), so far apart.
 _LEAST = 6
 _STEPS = ((0, 1, 2, 4, 9), (3, 7, 0, 10, 5), (5, 0, 11, 2, 8), (9, 4, 6, 1, 13))
 # Arrays with so few elements have a formula for each.

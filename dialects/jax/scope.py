@@ -32,7 +32,7 @@ _INSIDE = frozenset({"jax", "jaxlib", "hlograph"})
 # Whose frames lie between the user's line and what asks.
 _BETWEEN = frozenset({"numpy", "contextlib", "functools"})
 _EXAMPLE = '("n >= 2",)'
-# What an integer of so many bits holds.
+# What an integer of this many bits holds.
 LARGEST = {32: 2**31 - 1, 64: 2**63 - 1}
 # JAX asks these of two sizes, and goes the general way where they are not equal for all sizes.
 _IS_KNOWN = frozenset({"definitely_equal", "broadcast_in_dim", "_solve"})

@@ -3,7 +3,7 @@
 In: a program that `dialects/jax/trace.py` made, and what is wanted of it. Out: a program of `jax.jvp`, `jax.vjp` or
 `jax.vmap` of the Python function, with the same symbolic sizes. Decisions to know: it is traced for the sizes of the
 call that its origin was traced for, so Python decides the same by them; a decision that its origin did not ask for is
-no program's (`UnsupportedGraphError`), since nothing would check it. A batch has a size of its own, of which nothing is
+no program's (`UnsupportedGraphError`), since nothing would check it. A batch has its own size, of which nothing is
 decided. A pullback computes the function again, which for arrays inside `jax.jit` costs more than JAX's own, so that is
 used there unless the function is so long that JAX would compile for minutes, or JAX would keep a large array for it.
 

@@ -67,7 +67,7 @@ from .scope import Fixed, Scope, is_size, solve
 from .sizes import Number, watch
 from .source import TracedSource, merging
 
-# With so many equations XLA compiles derivatives for longer than computing the function again takes.
+# With this many equations XLA compiles derivatives for longer than computing the function again takes.
 _LONG = 500
 # Primitives whose results have signs, phases or an order that are open, and others where JAX differentiates them.
 _NOT_UNIQUE = frozenset({"eig", "eigh", "svd", "qr", "geqrf", "geqp3", "householder_product", "schur", "hessenberg"})
@@ -461,7 +461,7 @@ def _take_over(
     constraints: Sequence[Constraint],
     platforms: tuple[str, ...],
 ) -> ir.Module:
-    """The exported module in a context of its own: signed, calls inlined but those of functions that say what they
+    """The exported module in its own context: signed, calls inlined but those of functions that say what they
     implement, without JAX's attributes and assertions. A key's data axes are in the function's type alone."""
     if exported.nr_devices != 1:
         raise UnsupportedGraphError(f"{name!r} is sharded over {exported.nr_devices} devices; a program runs on one")
@@ -537,7 +537,7 @@ def _refuse_own_branches(equations: Iterable[Any], platforms: Sequence[str], nam
             continue
         if len({branch(equation.params["platforms"], platform) for platform in platforms}) > 1:
             raise UnsupportedGraphError(
-                f"{name!r} has a branch of its own for each of {listed(platforms)} (jax.lax.platform_dependent), "
+                f"{name!r} has its own branch for each of {listed(platforms)} (jax.lax.platform_dependent), "
                 "and a program has one for all; emit one program for each platform"
             )
 

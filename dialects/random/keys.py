@@ -12,7 +12,7 @@ has the key `jax.random.fold_in(subkey, i)`, and where it reads several states o
 generator that steps only read is the same in each of them, and so are their draws.
 
 Decision to know: a subkey belongs to the state of a generator, not to the node. As a rule that is the same, for every
-random variable has a generator of its own, or the one that another has left behind. Where two nodes read one state,
+random variable has its own generator, or the one that another has left behind. Where two nodes read one state,
 they see the same random numbers in PyTensor; a gradient through an inner graph relies on it, since it holds the random
 variables a second time.
 """

@@ -155,7 +155,7 @@ def _order(key: Array, count: Any) -> Array:
 
 
 def _each(function: Sampler) -> Sampler:
-    """A sampler of one draw for each element of `shape`, each with a key of its own where there are such axes."""
+    """A sampler of one draw for each element of `shape`, each with its own key where there are such axes."""
 
     def sample(key: Array, shape: Shape, dtype: Any, *arrays: Array) -> Array:
         if not shape:
@@ -204,14 +204,14 @@ samples("ChoiceWithoutReplacement of a count")(_each(_chosen))
 
 # ---- by rejection: elements draw until all are accepted --------------------------------------------------------------
 #
-# Draws are in float64. Every round takes a key of its own, and each random number depends on the place of its element,
+# Draws are in float64. Every round takes its own key, and each random number depends on the place of its element,
 # so that padding changes nothing.
 
 Trial = Callable[..., "tuple[Array, Array]"]
 
 
 def _until_accepted(key: Array, shape: Shape, uniforms: int, trial: Trial) -> Array:
-    """Rounds of trials; `trial` takes so many uniform numbers for each element, and gives values and flags."""
+    """Rounds of trials; `trial` takes this many uniform numbers for each element, and gives values and flags."""
 
     def again(state: Any) -> Any:
         key, found, done = state
@@ -260,7 +260,7 @@ def normal_tail(key: Array, low: Array, high: Array, shape: Shape) -> Array:
     return _until_accepted(key, shape, 2, trial)
 
 
-_FEW = 10  # so many are drawn one by one
+_FEW = 10  # this many are drawn one by one
 
 
 def hypergeometric(key: Array, good: Array, bad: Array, count: Array, shape: Shape) -> Array:

@@ -45,7 +45,7 @@ def read(
         rewrite: which of the library's rewrites to apply to a graph that is not compiled yet; see `rewrites`.
         rng_inputs: whether random generators are inputs as any other, and may be outputs, as the data of keys.
             Otherwise one key for all random variables is the first input; see `keys`.
-        parameter_limit: constants of floating-point numbers of so many bytes are inputs behind all others, with their
+        parameter_limit: constants of floating-point numbers of this many bytes are inputs behind all others, with their
             values as containers; None leaves all constants where they are.
 
     Shared variables come after the inputs, with their containers; one that a pair lists among its inputs is an input

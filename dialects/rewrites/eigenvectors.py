@@ -9,7 +9,7 @@ slope of R[i, j] as the two part. In: a graph. Out: the graph with that slope wh
 
 Decision to know: R's slope at w[i] = w[j] points along w[j] - w[i], so that one derivative of gV along any direction t
 with t[i] != t[j] has those of all pairs; V is held, and A moves with w. A second one, along ones, makes the slope that
-of the middle between w[i] and w[j]. Whether R is 0 is looked at with other eigenvectors of the same eigenvalues. It is
+of the middle between w[i] and w[j]. Whether R is 0 is examined with other eigenvectors of the same eigenvalues. It is
 not where an element of one eigenvector counts, or where eigenvectors leave the graph, so that their cotangents come
 from outside and nobody can tell how they move: then equal eigenvalues make the gradient NaN.
 """
@@ -80,7 +80,7 @@ def _peeled(variable: Any) -> Any:
 
 
 class _Pairs:
-    """What the gradients of the eigenvectors of one matrix say of pairs of them.
+    """What the gradients of the eigenvectors of one matrix say about pairs of them.
 
     Attributes:
         mixed: what stands for `F * C`; symmetric.

@@ -223,7 +223,7 @@ def _comparison(node: Any) -> str:
 
 @expands("ColScaleCSC", "RowScaleCSC")
 def scale(kit: Kit, node: Any, x: Matrix, factors: Any) -> Matrix:
-    """Each column, or each row, times a number of its own."""
+    """Each column, or each row, times its own number."""
     axis = 1 if type(node.op).__name__.startswith("Col") else 0
     factor = kit.sized(factors, x.shape[axis])[x.places[axis]]
     return x.with_values(kit.cast(x.values * factor, node.outputs[0].type.dtype))
@@ -376,7 +376,7 @@ def rows_of(kit: Kit, node: Any, x: Matrix, index: Any) -> Matrix:
 
 
 def _of_rows(kit: Kit, x: Matrix, index: Any, count: Any) -> tuple[Any, Any]:
-    """For all values of so many rows of a matrix in `csr`, each as often as it is named: by which name, and which."""
+    """For all values of this many rows of a matrix in `csr`, each as often as it is named: by which name, and which."""
     lengths = kit.known((x.starts[1:] - x.starts[:-1])[index])
     name = kit.bounded(kit.tensor.repeat(kit.arange(count), lengths), count)
     before = kit.known((kit.tensor.cumsum(lengths) - lengths)[name])

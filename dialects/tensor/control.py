@@ -84,7 +84,7 @@ def blockwise(ctx: Context, node: Any, *operands: Tensor) -> Any:
     op = node.op
     counts = [x.ndim - len(core) for x, core in zip(operands, op.inputs_sig, strict=True)]
     rank = max(counts, default=0)
-    # The node as the core op's rule sees it: operands have so many leading batch axes.
+    # The node as the core op's rule sees it: operands have this many leading batch axes.
     core_node = SimpleNamespace(op=op.core_op, inputs=node.inputs, outputs=node.outputs, batch_ndim=rank)
     if not rank:
         return ctx.lower_op(op.core_op, core_node, operands)
@@ -123,7 +123,7 @@ def _with_cores(
 
 
 def _batch(ctx: Context, inputs: Sequence[Any], operands: Sequence[Tensor], counts: Sequence[int]) -> tuple[Dim, ...]:
-    """The sizes of the batch axes, of which each operand has so many in front.
+    """The sizes of the batch axes, of which each operand has this many in front.
 
     As with Elemwise, an axis stretches where the type says that its size is 1; others must agree.
     """

@@ -446,7 +446,7 @@ def _static(outputs: Sequence[Any]) -> Sizes | None:
 
 
 def _said(node: Any, sizes: Sizes) -> Sizes | None:
-    """What an op says of the sizes of its outputs."""
+    """What an op says about the sizes of its outputs."""
     op = node.op
     known = _known(op)
     if known is not None:

@@ -95,7 +95,7 @@ class _Applied:
 
 # ---- splines of SciPy, as PyMC's interpolated densities have them: a polynomial between each two points --------------
 
-# What SciPy's `ext` says of arguments outside of the spline.
+# What SciPy's `ext` says about arguments outside of the spline.
 _EXTRAPOLATES, _ZEROS, _RAISES, _CONSTANT = range(4)
 
 

@@ -39,7 +39,7 @@ from ..releases import inner_graphs, unflatten
 from ..scan_parts import ScanParts
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
-_FEW = 100  # so many steps at most are written out
+_FEW = 100  # this many steps at most are written out
 _WIDE = 16  # rows of a mit-mot buffer from which it is carried as a whole
 
 Values: TypeAlias = Sequence[Tensor]
@@ -93,13 +93,13 @@ class _Steps:
         )
 
     def is_ring(self, length: Dim, needed: Dim) -> bool:
-        """Whether so many rows may be fewer than are needed."""
+        """Whether this many rows may be fewer than are needed."""
         constraints = self.builder.constraints
         missing = dimension.bounds(constraints.canonical(needed - length), constraints.intervals)[1]
         return missing is None or missing > 0
 
     def kept(self, length: Dim, depth: Dim) -> Dim:
-        """How many rows of a trace there are after the loop, if there are so many for all steps."""
+        """How many rows of a trace there are after the loop, if there are this many for all steps."""
         return dimension.minimum(length, self.rows + depth + maximum(length - self.count - depth, 0))
 
     def filled(self, rows: Tensor, length: Dim, depth: Dim) -> Tensor:

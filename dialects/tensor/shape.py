@@ -250,9 +250,9 @@ def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim], what: str)
     total, divisor = hlo.product(left), hlo.product(divisors)
     if isinstance(divisor, int) and divisor == 0:
         raise UnsupportedGraphError(
-            f"{what} with sizes 0 and -1 at {ctx.builder.where}: the open size is not determined; write it out"
+            f"{what} with sizes 0 and -1 at {ctx.builder.where}: the size given as -1 is not determined; write it out"
         )
-    ctx.equate(total % divisor, 0, f"the open size of {what}")
+    ctx.equate(total % divisor, 0, f"the size given as -1 of {what}")
     return total // divisor
 
 
@@ -501,7 +501,7 @@ def alloc_diag(ctx: Context, node: Any, x: Tensor) -> Any:
 def fill_diagonal(ctx: Context, node: Any, x: Tensor, value: Tensor, *offset: Tensor) -> Tensor:
     """`numpy.fill_diagonal`; with more than two axes all of them must have one size.
 
-    With an offset, the diagonal that starts so many columns to the right, or rows down where that is negative:
+    With an offset, the diagonal that starts this many columns to the right, or rows down where that is negative:
     PyTensor's Python writes one element for some offsets past the matrix; here nothing is written for them.
     """
     for axis in range(1, x.ndim if x.ndim > 2 else 0):

@@ -102,7 +102,7 @@ x = pt.dtensor3("x")
 # CHECK: JoinDims.dynamic: dynamic_reshape<?x4xf64>(x, concatenate<0>(multiply(size<0>(x), 3), 4)) : tensor<?x4xf64>
 show("JoinDims.dynamic", [x], join_dims(x, 0, 2), {"x": ("n", 3, 4)})
 
-# CHECK: SplitDims.dynamic: constraints: n % 2 == 0, the open size of SplitDims at an unnamed SplitDims node
+# CHECK: SplitDims.dynamic: constraints: n % 2 == 0, the size given as -1 of SplitDims at an unnamed SplitDims node
 # CHECK-NEXT: return dynamic_reshape<?x2x3x4xf64>(x, concatenate<0>(divide(size<0>(x), 2), 2, 3, 4)) : tensor<?x2x3x4xf64>
 show("SplitDims.dynamic", [x], split_dims(x, (-1, 2), 0), {"x": ("n", 3, 4)})
 

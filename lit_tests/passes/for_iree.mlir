@@ -4,7 +4,7 @@
 // RUN: sed 's/tensor<3/tensor<?/g' %s | not %hlograph opt - --pass for_iree 2>&1 | filecheck %s --check-prefix=OPEN
 // RUN: not %hlograph opt %s --pass 'for_iree{n=1}' 2>&1 | filecheck %s --check-prefix=OPTION
 
-// OPEN: hlograph: error: for_iree: the program has open sizes, or sizes that it computes from data
+// OPEN: hlograph: error: for_iree: the program has dynamic sizes, or sizes that it computes from data
 // OPTION: hlograph: error: pass 'for_iree' takes no options
 
 // CHECK-LABEL: module @static

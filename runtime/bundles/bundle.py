@@ -86,7 +86,7 @@ def bundle(
         platforms: for which each is compiled: "cpu", "gpu", "tpu"; devices of them must be here. By default those that
             the program says it is for, or the CPU.
         derivatives: 1 to write the pullback too, see `Program.save`.
-        parameter_limit: constants of so many bytes are large, see `Program.save`.
+        parameter_limit: constants of this many bytes are large, see `Program.save`.
         options: of `Program.compile`, for a program.
 
     Returns:
@@ -183,7 +183,7 @@ def _compiled(
     numpy, known, start = options.numpy is not None, set[Any](), time.perf_counter()
     device = choose_device(options.cpu, find_device(platform), numpy=numpy)
     for given in [{}] if sizes is None else sizes:
-        # A function for each: how one is met does not depend on those before.
+        # A function for each: how one is handled does not depend on those before.
         for executable in (each for work in Function(program, options).works([given], {}) for each in work()):
             if executable.sizes.key in known:
                 continue
@@ -344,7 +344,7 @@ def _options(fields: Mapping[str, Any], *, trusted: bool) -> CompileOptions:
         strange = [spec for spec in passes if spec not in (*default, *resolve("exact"))]
         if strange:
             raise ValueError(
-                f"it asks for the pass {strange[0]!r:.80}, which is none of the default ones; "
+                f"it asks for the pass {strange[0]!r:.80}, which is not one of the default ones; "
                 "load_bundle(..., trusted=True) runs it"
             )
     if fields["cache_size"] < 1:

@@ -54,8 +54,8 @@ from ...codegen.signature import Root, Signature
 from .arguments import MISSING, check_fits, is_misread
 
 X64 = x64_flag()
-_INLINE = 5  # up to so many arguments are asked one by one whether they are tracers
-_OFTEN = 16  # of so many calls that are asked everything, one has its arrays' types taken note of; a power of two
+_INLINE = 5  # up to this many arguments are asked one by one whether they are tracers
+_OFTEN = 16  # of this many calls that are asked everything, one has its arrays' types taken note of; a power of two
 _UNKNOWN = (KeyError, AttributeError, IndexError, TypeError)
 
 

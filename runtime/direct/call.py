@@ -81,7 +81,7 @@ class DirectCall:
 
     @classmethod
     def loaded(cls, data: bytes, arguments: int) -> DirectCall:
-        """Loads what `serialized` gave, for so many arguments; it has not been tried then, see `compare`.
+        """Loads what `serialized` gave, for this many arguments; it has not been tried then, see `compare`.
 
         Raises:
             DirectCallRefused: as `of` does, but for differences.

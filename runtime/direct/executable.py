@@ -202,7 +202,7 @@ def dense_type(shape: Message, what: str) -> tuple[np.dtype, tuple[int, ...], tu
         raise DirectCallRefused(f"{what} has a dynamic dimension")
     order = tuple(shape.message(5, "LayoutProto").integers(1))[::-1] if dims else ()
     if sorted(order) != list(range(len(dims))):
-        raise DirectCallRefused(f"{what} has a layout that is none of dense arrays")
+        raise DirectCallRefused(f"{what} has a layout that is not one of dense arrays")
     return np.dtype(_TYPES[element][0]), dims, order
 
 

@@ -303,7 +303,7 @@ class _Function(Writer):
         if kind != "i64":
             return Value(self.add(f"f{name} contract {kind} {left}, {right}"), kind)
         of = one.of if name in ("add", "sub") and not other.of else ""
-        if of:  # so many elements further
+        if of:  # this many elements further
             right = self.add(f"mul i64 {right}, {self._bytes(of):d}")
         return Value(self.add(f"{name} i64 {left}, {right}"), "i64", of)
 

@@ -74,7 +74,7 @@ def register_blas() -> str:
 
 
 def bound(name: str, first: int, others: int) -> IrCode:
-    """A function of `native_code` with its first operand given, and so many others."""
+    """A function of `native_code` with its first operand given, and this many others."""
     operands = ", ".join(f"i64 %x{i:d}" for i in range(others))
     function = f"inttoptr (i64 {native_code().address(name):d} to i64 ({', '.join(['i64'] * (others + 1))})*)"
     body = f"%y = tail call i64 {function}(i64 {first:d}, {operands})\n  ret i64 %y"

@@ -80,7 +80,7 @@ class ObjectCode:
         """Of a function in the object files.
 
         Raises:
-            DirectCallRefused: there is none of that name.
+            DirectCallRefused: there is not one of that name.
         """
         if name not in self._names:
             raise DirectCallRefused(f"the machine code has no function {name}")

@@ -1,4 +1,4 @@
-"""The self-test of the direct call: run in a process of its own, which a mistake may end.
+"""The self-test of the direct call: run in its own process, which a mistake may end.
 
 In: the record of one that was ended before. Out: on the standard output, which is that record, the name of each further
 program before it is tried, how it is called after that, and at last the verdict. Programs are compiled as users' are:

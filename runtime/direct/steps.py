@@ -155,7 +155,7 @@ class Steps:
         self._code.choose(failed, self._code.new(), "failed")
 
     def _repeat(self, turns: int, body: Callable[[str], object]) -> None:
-        """A loop of so many turns; the body takes the turn's number."""
+        """A loop of this many turns; the body takes the turn's number."""
         code, at = self._code, self._words([0])
         code.store("0", self._value(at))
 

@@ -266,14 +266,14 @@ def _regions(steps: Steps, too_long: str, compile_with: dict[str, Any]) -> str:
 
 
 def _too_long(work: cpu_regions.Work) -> str:
-    """Why starting kernels is none of a program's troubles; "" where it may be."""
+    """Why starting kernels is not one of a program's troubles; "" where it may be."""
     if work.library > LIBRARY:
         return f"{work.library:,} multiplications in libraries take much longer than what regions save"
     return _threads_help(work)
 
 
 def _threads_start(work: cpu_regions.Work) -> str:
-    """Why starting kernels is none of the troubles of JAX's client; "" where it may be."""
+    """Why starting kernels is not one of the troubles of JAX's client; "" where it may be."""
     if work.elements > JAX_WORK:
         return f"{work.elements:,} elements are computed, while JAX's client starts what comes next"
     return ""
@@ -289,7 +289,7 @@ def _threads_help(work: cpu_regions.Work) -> str:
 
 
 def may_run_forever(module: ir.Module) -> bool:
-    """Whether a loop could go on for ever with other arguments than the user's."""
+    """Whether a loop could go on forever with other arguments than the user's."""
     for op in walk(module):
         if op.name == "stablehlo.while":
             try:

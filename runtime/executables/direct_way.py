@@ -222,7 +222,7 @@ def text(seconds: float) -> str:
 
 
 def _fastest(ways: Sequence[Callable[..., Any]], arrays: Sequence[np.ndarray]) -> list[float]:
-    """Seconds of the fastest call by each of them, by turns: what else the machine does only adds to the others."""
+    """Seconds of the fastest call by each of them, in turn: what else the machine does only adds to the others."""
     seconds = [math.inf] * len(ways)
     for _ in range(TURNS):
         for number, way in enumerate(ways):

@@ -161,7 +161,7 @@ class Executable:
         return True
 
     def stats(self, policy: str) -> ExecutableStats:
-        """What is to be said of it."""
+        """What is to be said about it."""
         share = 1 - self.live / self.calls if self.calls and self.sizes.bounds else 0.0
         return ExecutableStats(policy, str(self.sizes), self.compiles, self.calls, share, self._told)
 

@@ -45,7 +45,7 @@ class Adapter:
     Attributes:
         checks: those that the caller reads from the last result.
         executable: what runs it.
-        left, tally: after so many calls, and when there are no more on the tally, `learn` is called.
+        left, tally: after this many calls, and when there are no more on the tally, `learn` is called.
     """
 
     ready = True

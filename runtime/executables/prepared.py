@@ -118,7 +118,7 @@ def prepare_open(program: Program) -> PreparedProgram:
     Raises:
         UnsupportedGraphError: a size is no matter of shapes.
     """
-    program.refuse_host_calls("a module with open sizes, as JAX exports it, cannot")
+    program.refuse_host_calls("a module with dynamic sizes, as JAX exports it, cannot")
     signature = program.signature
     if signature.has_data_sizes or signature.value_roots:
         roots, counts = signature.value_roots, (*signature.counts, *signature.local_counts)

@@ -157,7 +157,7 @@ class Serving:
     # ---- making -----------------------------------------------------------------------------------------------------
 
     def planned(self, sizes: Mapping[str, int], *, exact: bool) -> Plan:
-        """How sizes are met: exactly, where there is an executable for them that was kept."""
+        """How sizes are handled: exactly, where there is an executable for them that was kept."""
         kept = None if self._signature.has_data_sizes else self._shelf.get(Plan(sizes, {}).key)
         try:
             return self.policies.plan(sizes, exact=exact or (kept is not None and not kept.refusal))
@@ -188,7 +188,7 @@ class Serving:
         executable = self._bucket(plan, number)
 
         def second_stage(name: str, count: int) -> Adapter:
-            """Goes on where a size from data is known; it is met at a bucket of its own."""
+            """Goes on where a size from data is known; it is met at its own bucket."""
             try:
                 bound = self.policies.bound(name, count)
             except PolicyError as error:
@@ -314,7 +314,7 @@ class Serving:
         self._tell()
 
     def stats(self) -> list[ExecutableStats]:
-        """What is to be said of each executable, exact ones first."""
+        """What is to be said about each executable, exact ones first."""
         with self.lock:
             exact = [entry for entry in self.entries.values() if isinstance(entry, Executable)]
             padded = [executable for executable in self._executables.values() if executable not in exact]

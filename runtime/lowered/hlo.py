@@ -2,7 +2,7 @@
 
 In: what JAX compiled. Out: text, counts, and flops and bytes. XLA's own analysis counts the body of a loop once, so a
 loop that is rolled up would seem to have saved nearly all of its work. Decision to know: the analysis is XLA's, asked
-of each loop's body as a module of its own and multiplied with the trip count that XLA has found. To make the body the
+of each loop's body as its own module and multiplied with the trip count that XLA has found. To make the body the
 entry of the module, three fields of its serialized form are written anew.
 """
 
@@ -55,7 +55,7 @@ class Work:
     complete: bool = True
 
     def plus(self, other: Work, times: float = 1) -> Work:
-        """This and another one, so many times."""
+        """This and another one, this many times."""
         return Work(
             self.flops + times * other.flops,
             self.bytes_accessed + times * other.bytes_accessed,
@@ -178,7 +178,7 @@ def with_entry(data: bytes, name: str) -> bytes:
 
 @dataclass(frozen=True)
 class Cost:
-    """What XLA says of an executable; None where it says nothing.
+    """What XLA says about an executable; None where it says nothing.
 
     Attributes:
         flops: operations on elements and those of dots, convolutions and reductions; transcendental functions are not
@@ -238,7 +238,7 @@ def measure(program: Program, shardings: Sequence[Any] = ()) -> Cost:
     if not program.signature.is_static:
         names = ", ".join(root.name for root in program.signature.roots)
         raise PassError(
-            f"{program.name} has open sizes ({names}), and XLA compiles for known ones: specialize it first"
+            f"{program.name} has dynamic sizes ({names}), and XLA compiles for known ones: specialize it first"
         )
     module = StaticModule(program)
 

@@ -110,7 +110,7 @@ def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, 
 
 
 def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
-    """The arguments, with symbols of JAX's for the sizes; what the constraints say of them goes into the scope.
+    """The arguments, with symbols of JAX's for the sizes; what the constraints say about them goes into the scope.
 
     JAX rewrites sizes by those that are equal, so each constraint is written as those before it leave it: first what is
     equal of several sizes, then what is known of one. What JAX has no way to say is refused by name.

@@ -113,10 +113,10 @@ class Lowered(jax.stages.Lowered):
         return compiled
 
     def cost(self, stage: str = LOWERED) -> Cost | None:
-        """What XLA says of the executable that it makes of a stage, which is compiled for that.
+        """What XLA says about the executable that it makes of a stage, which is compiled for that.
 
         Returns:
-            None where the stage has open sizes: the next one, which has them fixed, says it.
+            None where the stage has dynamic sizes: the next one, which has them fixed, says it.
 
         Raises:
             PassError: there is no such stage.
@@ -216,7 +216,7 @@ class Stage:
     notes: tuple[Note, ...] = field(default=(), repr=False)
 
     def program(self) -> Program:
-        """The module as a program of its own, parsed now; without a graph, so without derivatives."""
+        """The module as its own program, parsed now; without a graph, so without derivatives."""
         return Program(clone_bytes(self.bytecode), filename=f"<{self.name}>")
 
     @cached_property
@@ -246,7 +246,7 @@ class Stage:
         return "; ".join(part for part in (", ".join(parts), ", ".join(changes)) if part)
 
     def short_text(self, elements: int = 16) -> str:
-        """The text for a reader: constants of more than so many elements are left out (it cannot be parsed again)."""
+        """The text for a reader: constants of more than this many elements are left out (it cannot be parsed again)."""
         return self.program().to_text(elements=elements).rstrip() + "\n"
 
 

@@ -35,7 +35,7 @@ def extend_jax() -> Use:
         pytensor.function([x], graph, mode="JAX")  # a Scan with `until`, a Print, an op of your own, ...
 
     Functions that are compiled from now on count; calling it again changes nothing. Importing PyTensor's JAX mode sets
-    JAX's x64 flag, as ever.
+    JAX's x64 flag, as usual.
 
     Returns:
         A context manager, which also has `undo`.

@@ -513,7 +513,7 @@ class RaggedJit(OfRows):
         plan, call, _ = self._look_at(args, kwargs)
         variant = self._variant(plan, call, call.sizes, frozenset())
         if variant.guards or not call.filled:
-            raise ArgumentShapeError("rows of these lengths are run in parts, each by a program of its own")
+            raise ArgumentShapeError("rows of these lengths are run in parts, each by its own program")
         (_, function), given = variant.rows.prepared(*variant.given(call))
         return function.lower(*given)
 
@@ -532,7 +532,7 @@ class RaggedJit(OfRows):
             The seconds that each took, by the bounds that it is for ("b<=8, n<=24").
 
         Raises:
-            ArgumentError: a name that is none of the sizes.
+            ArgumentError: a name that is not one of the sizes.
             HlographError: as a call does.
         """
         if up_to:

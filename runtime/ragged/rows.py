@@ -41,7 +41,7 @@ from .values import Ragged, arrays_of, chosen, is_ragged_value, joined, undefine
 
 _RELATIONS = {">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 _MOST = np.iinfo(np.int32).max
-# Calls with so many different sizes are recognized; then recognition starts again.
+# Calls with this many different sizes are recognized; then recognition starts again.
 _KNOWN_SIZES = 1 << 12
 # Rows cost what they compute: their number grows in larger steps than a length, which multiplies with it.
 ROW_BUCKET = Bucket(factor=1.5, start=8)

@@ -33,7 +33,7 @@ class Ragged:
 
     Attributes:
         values: `[b, longest, ...]`: row j is `values[j, :lengths[0][j], ...]`; what is beyond may hold anything.
-        lengths: for each axis that has a length of its own in every row, an integer vector `[b]`.
+        lengths: for each axis that has its own length in every row, an integer vector `[b]`.
         axes: these axes of `values`.
     """
 

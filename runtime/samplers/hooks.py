@@ -261,7 +261,7 @@ def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Map
         return context
     reason = next(filter(None, (_refusal(*each, point) for each in work)), "")
     if by_choice and reason and _functions(work)[0]:
-        message = f"{reason}: it may fail or wait for ever in a worker that is forked, without XLA's threads; mp_ctx="
+        message = f"{reason}: it may fail or wait forever in a worker that is forked, without XLA's threads; mp_ctx="
         warnings.warn(f'{message}"forkserver" starts others', stacklevel=6)
     return context if by_choice or reason else multiprocessing.get_context("fork")
 

@@ -470,7 +470,7 @@ class FunctionCall(Callee):
         return None if found is None else FunctionCall(found, self.values, self.narrow, self.linear)
 
     def other(self, function: Transformable, further: int = 0) -> FunctionCall:
-        """The same call of a function made from this one's, linear in so many further operands."""
+        """The same call of a function made from this one's, linear in this many further operands."""
         linear = frozenset(range(self.count, self.count + further))
         return FunctionCall(function, self.values, self.narrow, linear)
 

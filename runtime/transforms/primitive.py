@@ -60,7 +60,7 @@ stablehlo_call.multiple_results = True
 def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
     """Applies a callee to JAX arrays or tracers of exactly its arguments' dtypes; returns all of its results.
 
-    Where JAX stages a function of its own that calls Python, that is an equation of JAX's: with effects, which this
+    Where JAX stages its own function that calls Python, that is an equation of JAX's: with effects, which this
     primitive has not.
     """
     if callee.calls_python and callee.inline is not None and is_staging():

@@ -421,7 +421,7 @@ def test_the_page(folder: Path) -> None:
         ("explain twice.mlir --stages --bounds n=4", 2, "--bounds is not for --stages"),
         ("explain twice.mlir --stages --sizes n=4 --diff", 2, "--diff needs --stage NAME"),
         ("explain twice.mlir --stage emitted --sizes n=4 --diff", 2, "emitted is the first stage"),
-        ("explain twice.mlir --stage hlo --sizes n=4 --diff", 2, "the optimized HLO is none of them"),
+        ("explain twice.mlir --stage hlo --sizes n=4 --diff", 2, "the optimized HLO is not one"),
         ("explain twice.mlir --stage specialise --sizes n=4", 1, "no stage 'specialise'; did you mean 'specialize'?"),
         ("explain twice.mlir --stages --sizes n=4 --optimize cze", 1, "unknown pass 'cze'; did you mean 'cse'?"),
         ("explain twice.mlir --stages --sizes n=4 --optimize none --optimize cse", 1, "stands alone"),

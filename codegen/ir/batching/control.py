@@ -315,7 +315,7 @@ def _chosen(op: ir.Operation, selector: ir.Value, number: int, count: int) -> ir
 
 
 def call_(batcher: Batcher, op: ir.Operation) -> list[Row]:
-    """A call's ops stand where it stood; what a library does for many matrices stays a function of its own."""
+    """A call's ops stand where it stood; what a library does for many matrices stays its own function."""
     symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     assert batcher.module is not None
     function = next(

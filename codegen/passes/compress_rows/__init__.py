@@ -43,7 +43,7 @@ from .one_hot import use_masks
 # Without one of these nothing is summed up.
 TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.scatter"})
 
-ROWS = 256  # that are looked at, at least
+ROWS = 256  # that are examined, at least
 _SHARE = 0.5  # of them that may be left
 
 

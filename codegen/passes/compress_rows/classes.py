@@ -21,7 +21,7 @@ from ...ir.ops import captured
 from ...ir.values import names_of, returned_by, shape_of, sizes_of
 from ..constants import Constants
 
-FEWEST = 32  # rows that are looked at
+FEWEST = 32  # rows that are examined
 
 _REDUCING = ("stablehlo.reduce", "stablehlo.scatter")
 

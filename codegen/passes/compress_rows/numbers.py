@@ -39,7 +39,7 @@ class Groups:
     counts: Array
 
     def kept(self, columns: int, highest: int) -> int:
-        """How many rows are left, where so many columns enter linearly besides the ones."""
+        """How many rows are left, where this many columns enter linearly besides the ones."""
         return len(self.counts) if highest == 1 else int(np.minimum(self.counts, columns + 1).sum())
 
 
@@ -56,7 +56,7 @@ class Grouping:
         self._places = {name: array.reshape(-1) for name, array in arrays.items() if _is_place(array)}
         self._tables = {name: _words(array, size) for name, array in arrays.items()}
         self._hashed: dict[Any, Array] = {}
-        # So many rows that some of them are equal if half of all are.
+        # This many rows that some of them are equal if half of all are.
         count = min(size, 8 * int(size**0.5) + 64)
         self._sample = np.random.default_rng(0).choice(size, count, replace=False)
 
@@ -210,7 +210,7 @@ def _factors(tables: Sequence[Array]) -> tuple[Array, Array]:
 
 
 def _shorter(table: Array, count: int) -> Array:
-    """Rows with the same products of columns, from so many rows at a time."""
+    """Rows with the same products of columns, from this many rows at a time."""
     whole = len(table) // count
     blocks = table[: whole * count].reshape(whole, count, table.shape[1])
     made = np.linalg.qr(blocks, mode="r").reshape(-1, table.shape[1])

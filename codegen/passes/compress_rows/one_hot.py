@@ -21,7 +21,7 @@ _WIDEST = 16  # elements of a row: of longer ones a mask costs more than it may 
 
 
 def use_masks(block: ir.Block, constants: Constants, rows: int) -> None:
-    """Writes lookups in at least so many rows by masks."""
+    """Writes lookups in at least this many rows by masks."""
     for view in list(block.operations):
         op = view.operation
         if op.name not in ("stablehlo.gather", "stablehlo.scatter") or op.operands[1] not in constants:

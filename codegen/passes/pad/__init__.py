@@ -41,7 +41,7 @@ LARGEST = 2**31 - 1
 def run(module: ir.Module, report: Report, /, *, poison: bool = False, **bounds: int) -> None:
     """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs.
 
-    The report says of each padded value what its padding is, and at each op what was done to operands', and why.
+    The report says about each padded value what its padding is, and at each op what was done to operands', and why.
     """
     replace_body(module, pad(module, bounds, poisoned=poison, report=report))
 

@@ -289,7 +289,7 @@ def custom_call(padder: Padder, operation: ir.Operation, operands: list[Live]) -
 
 @pads("sdy.sharding_constraint", "Sharding", "annotate_device_placement")
 def placement(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """The value as it is: where it is placed is said of live sizes, and is left to the compiler."""
+    """The value as it is: where it is placed is said about live sizes, and is left to the compiler."""
     return operands
 
 

@@ -186,7 +186,7 @@ class Padder:
         return found
 
     def equate(self, a: Dim, b: Dim, what: str) -> Dim:
-        """Records that two live sizes are equal; the one to go on with. What was known of sizes is looked at anew.
+        """Records that two live sizes are equal; the one to go on with. What was known of sizes is examined anew.
 
         A size that is known inside of a region only is compared by a check in there, and nothing is known behind it.
         """
@@ -224,7 +224,7 @@ class Padder:
         self.refresh()
 
     def refresh(self) -> None:
-        """Takes over what the constraints say of the roots' intervals."""
+        """Takes over what the constraints say about the roots' intervals."""
         self._dims.clear()
         self._sizes.clear()
         for name, (low, high) in self.builder.constraints.intervals.items():

@@ -322,7 +322,7 @@ class _Moves(NamedTuple):
 
 
 def _moves(op: ir.Operation, rank: int, names: Sequence[str], padding: Sequence[Dim] = ()) -> list[_Moves]:
-    """What an op's attributes say of each axis.
+    """What an op's attributes say about each axis.
 
     Args:
         op: the op.

@@ -31,7 +31,7 @@ from .snapshot import Sequence
 
 # A concatenation of fewer values is copied as it is.
 _JOINED = 8
-# So many results of a run may take turns in one.
+# This many results of a run may take turns in one.
 _TURNS = 4
 
 
@@ -118,7 +118,7 @@ class Emitter:
         return number, node, repetition
 
     def pieces(self, codes: Array, most: int = 1) -> list[list[Piece]]:
-        """Values in order, as rows of what runs have made, up to so many of which take turns, and single ones."""
+        """Values in order, as rows of what runs have made, up to this many of which take turns, and single ones."""
         places, found, start = [self.place(code) for code in codes.tolist()], list[list[Piece]](), 0
         while start < len(places):
             rounds = {turns: _rounds(places, start, turns) for turns in range(1, most + 1)}

@@ -2,7 +2,7 @@
 
 In: a `Snapshot`. Out: a `Sequence` and the runs in it. A run says where a block starts, how often it repeats, and for
 each operand of the block one of: another op of the block (`lag` 0), an op of an earlier repetition (`lag` 1 and more),
-the same value in all repetitions, or a value of its own in each that is there before the run starts. Repetitions at the
+the same value in all repetitions, or its own value in each that is there before the run starts. Repetitions at the
 ends that do not fit are left out. A block is rolled up when it is repeated at least `REPEATS` times and that takes at
 least `SAVED` ops away; `plan.py` then looks closer. Decision to know: the time is linear, as distances between ops with
 equal surroundings are counted, and the few most frequent ones are tried as periods; a block starts where in the period
@@ -25,7 +25,7 @@ from .snapshot import Sequence, Snapshot, depth_first, distinct, in_order
 REPEATS, SAVED = 8, 16
 # How many runs are looked for, and how many stretches are tried for each.
 _RUNS, _TRIED = 24, 12
-# The module's own order is good enough where it leaves this part of the ops; a further run counts as so many ops.
+# The module's own order is good enough where it leaves this part of the ops; a further run counts as this many ops.
 _GOOD, _APART = 0.1, 20
 
 

@@ -214,7 +214,7 @@ def _rounds(op: ir.Operation) -> bool:
 #
 # In: plans of all runs. Out: which are worth it, and why the others are not. The rule counts what XLA compiles. An
 # elementwise op costs one unit, about 0.1 ms, because XLA fuses it with its neighbours; another op (a dot, a reduce, a
-# pad, ...) is a kernel of its own and costs `KERNEL` units; a loop costs `LOOP`, a reduction over all repetitions
+# pad, ...) is its own kernel and costs `KERNEL` units; a loop costs `LOOP`, a reduction over all repetitions
 # `REDUCE`. Where one of two runs stays straight-line code and reads what the other makes, each value is cut out of an
 # array, or joined to one, at `SINGLE`: so runs are weighed together. Later calls lose where long arrays go through
 # nothing but elementwise ops: straight-line code reads and writes them once, a loop in each repetition. And they lose
@@ -223,7 +223,7 @@ def _rounds(op: ir.Operation) -> bool:
 KERNEL, LOOP, REDUCE, SINGLE = 16, 400, 60, 4
 # A loop in the body of another one must save so much more.
 AGAIN = 8
-# What is left must be less than this share of the function, unless so many ops go: straight-line code that reads the
+# What is left must be less than this share of the function, unless this many ops go: straight-line code that reads the
 # rows of stacks one by one compiles, and runs, worse than it did.
 LEFT, PLENTY = 0.25, 1500
 # Bytes of a carried array that no longer stay in a core's own cache; and ops whose compilation outweighs that.

@@ -396,7 +396,7 @@ _CHEAP = STABLEHLO - {f"stablehlo.{name}" for name in ("exponential", "tanh", "l
 
 
 def _is_costly(region: Region, gone: set[ir.Value]) -> bool:
-    """Whether XLA:CPU would compute a sine again in each accumulator, which is a fusion of its own."""
+    """Whether XLA:CPU would compute a sine again in each accumulator, which is its own fusion."""
 
     def following(value: ir.Value) -> Sequence[ir.Value]:
         op = owner(value)

@@ -244,7 +244,7 @@ def test_refusals_say_what_and_what_to_do() -> None:
     ):
         with pytest.raises(error, match=words):
             emitted.plain(**options)
-    with pytest.raises(PassError, match="open sizes"):
+    with pytest.raises(PassError, match="dynamic sizes"):
         emitted.describe()
     with pytest.raises(UnsupportedGraphError, match="it has eig"):
         program([a], list(pt.linalg.eig(a)), a=("n", "n")).plain(sizes={"n": 3})

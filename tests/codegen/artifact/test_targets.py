@@ -98,7 +98,7 @@ def test_costs_name_what_is_rewritten_and_left_out():
     [
         (TAN, "1.3.0", PassError, "stablehlo.tan cannot be expressed"),
         (ACCURATE, "1.3.0", PassError, "stablehlo.exponential cannot be expressed"),
-        (OPEN, "pjrt", UnsupportedGraphError, "open sizes"),
+        (OPEN, "pjrt", UnsupportedGraphError, "dynamic sizes"),
         (LIBRARY, "pjrt", UnsupportedGraphError, "lapack_spotrf_ffi"),
         (LIBRARY, "iree", PassError, "spotrf"),
         (TAN, "jax 0.4", OptionError, "not known"),

@@ -76,7 +76,7 @@ CBRT = """func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (OPEN, r"the program has open sizes.*program\.plain\(bounds="),
+        (OPEN, r"the program has dynamic sizes.*program\.plain\(bounds="),
         (CALL, "no custom call lapack_dpotrf_ffi"),
         (CBRT, r"no stablehlo\.cbrt"),
     ],

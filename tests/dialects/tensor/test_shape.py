@@ -92,7 +92,7 @@ def test_sizes_that_do_not_fit(target, match):
 def test_reshape_refuses():
     refused(UnsupportedGraphError, "only one size may be -1", [x], x.reshape((pt.constant(-1), -1)))
     refused(UnsupportedGraphError, "only one size may be -1", [x], pt.split_dims(x, shape=(-1, -1), axis=0))
-    refused(UnsupportedGraphError, "the open size is not determined", [x], x.reshape((0, -1)))
+    refused(UnsupportedGraphError, "the size given as -1 is not determined", [x], x.reshape((0, -1)))
     refused(ArgumentShapeError, "SpecifyShape", [x, sizes], x.reshape(sizes, ndim=2), dims={"sizes": (3,)})
 
 

@@ -145,7 +145,7 @@ def test_costs_of_what_is_measured_alone_and_of_the_first_compile() -> None:
     first = lowered._seconds
     lowered.compile()  # JAX has kept the executable
     assert lowered.cost().seconds == first > 0
-    with pytest.raises(PassError, match=r"twice has open sizes \(n\)"):
+    with pytest.raises(PassError, match=r"twice has dynamic sizes \(n\)"):
         measure(hlograph.Program.parse(TWICE))
 
 
