@@ -19,7 +19,7 @@ PYTHON ?=
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
 	@echo 'make test     lint, types, lit and pytest, in this order; stops at the first that fails'
-	@echo 'make lint     ruff'
+	@echo 'make lint     ruff, spelling, and phrases that docs and messages avoid'
 	@echo 'make types    mypy'
 	@echo 'make lit      FileCheck tests (lit_tests/)'
 	@echo 'make pytest   tests/'
@@ -71,6 +71,9 @@ test: setup
 lint: setup
 	@echo '==> ruff'
 	@$(VENV)/bin/ruff check --quiet .
+	@echo '==> codespell'
+	@git ls-files -z | grep -zv '^tests/samples/' | xargs -0 $(VENV)/bin/codespell
+	@$(PY) tests/phrases.py
 
 # mypy knows a package by its folder, so it gets one with the real name: build/types/hlograph, made of links.
 types: setup

@@ -190,7 +190,7 @@ def root_base(name: str, number: int) -> str:
 
 
 def unfolded(axes: Sequence[Any], rank: int) -> tuple[Any, ...]:
-    """Axes in which `...` stands for any number of axes that nothing is said of, as those of an array of this rank.
+    """Axes in which `...` stands for any number of axes without names, as those of an array of this rank.
 
     Raises:
         ValueError: it is there twice, or the array has fewer axes than the rest needs.

@@ -65,7 +65,7 @@ class Recipe:
         bounds: those that it is padded to; None where all sizes are exact.
         passes: what the static program goes through, see `passes.registry.resolve`.
         platform: whose library calls are put, by JAX's name; "" for a module for any.
-        guest: whether it goes into a module that somebody else compiles, without the compile options that it needs.
+        guest: whether it goes into a module that others compile, without the compile options that it needs.
         planner: decides on further passes.
     """
 

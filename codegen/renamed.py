@@ -1,6 +1,6 @@
 """What there was once under another name: names, members and options, and what to write in their place.
 
-In: a name that is not there. Out: an `AttributeError`, or a `TypeError` of an option, that says the new one.
+In: a name that no longer exists. Out: an `AttributeError`, or a `TypeError` of an option, that says the new one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FLAGS = {"--bound": "--bounds", "--pass": "--optimize", "--size": "--sizes"}
 
 
 def missing(owner: str, name: str) -> AttributeError:
-    """The error for an attribute that is not there."""
+    """The error for a missing attribute."""
     new = NAMES.get(f"{owner.rpartition(' ')[2]}.{name}")
     return AttributeError(f"{owner} has no attribute {name!r}" + (f"; it is {new} now" if new else ""))
 

@@ -50,7 +50,7 @@ class Use(AbstractContextManager["Use"]):
         self._of: Replaced | None = of
 
     def undo(self) -> None:
-        """Gives the names back as they were, unless somebody else wants them replaced, too."""
+        """Gives the names back as they were, unless another user still wants them replaced."""
         of, self._of = self._of, None
         if of is not None:
             of.leave()

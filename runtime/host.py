@@ -3,7 +3,7 @@
 In: a module with `hlograph.host` calls, and the functions. Out: the same module with the calls that jaxlib knows, whose
 functions JAX hands to the compiler: from arrays that live as long as one runs to arrays of known types. Decision to
 know: an error cannot pass XLA. It is kept here under a number, which the message that XLA gives has in it, and raised
-again, as itself, where the call comes back (`raised`). Where that is somebody else's `jax.jit`, JAX's error has the
+again, as itself, where the call comes back (`raised`). Where that is another `jax.jit`, JAX's error has the
 text.
 """
 

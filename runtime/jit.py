@@ -67,7 +67,7 @@ _DONATED = frozenset({"donate_argnums", "donate_argnames"})
 _SHARDINGS = frozenset({"in_shardings", "out_shardings"})
 _WHOLE_CALLS = _DONATED | _SHARDINGS | {"compiler_options"}
 _OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
-# Of this many calls with arrays, one makes calls like it recognized at a glance; a power of two.
+# Of this many calls with arrays, one makes calls like it quickly recognized; a power of two.
 _OFTEN = 8
 
 
@@ -158,7 +158,7 @@ class Jit(Written):
         return outputs if plan.restore is None else plan.restore(outputs)
 
     def _recognize(self, plan: calls.Plan, leaves: Sequence[Any], tree: Any, args: Any, kwargs: Any) -> None:
-        """Recognizes calls with arrays like these, which have been run, at a glance from now on."""
+        """Recognizes calls with arrays like these, which have been run, quickly from now on."""
         if plan.recognizing is None:
             assert plan.function is not None
             if self._static or plan.calls_python or any(type(x) is not ARRAY for x in leaves):
@@ -186,7 +186,7 @@ class Jit(Written):
 
     def _stays_jaxs(self, leaves: Sequence[Any]) -> bool:
         """Whether a call in a transformation is one of the Python function: in a trace of ours, whose passes see all of
-        it; for symbolic sizes of somebody else's; for another platform than the function's; and for `checkify`."""
+        it; for symbolic sizes of another export; for another platform than the function's; and for `checkify`."""
         symbolic = any(type(size) is not int for leaf in leaves for size in np.shape(leaf))
         elsewhere = self._device is not None and platform_of(self._device) != platform_of(None)
         return symbolic or elsewhere or is_tracing() or is_checkified()

@@ -266,7 +266,7 @@ class Plan:
         prepare: puts them in the program's order and types, if they are not.
         restore: makes of the program's results the function's, if they are not the same.
         note: what an `OverflowError` of JAX's in such a call is about.
-        recognizing: takes calls with such arrays at a glance, and passes on all others; made after some of them.
+        recognizing: takes calls with such arrays quickly, and passes on all others; made after some of them.
     """
 
     function: Function | None = None

@@ -148,7 +148,7 @@ def _mach_o(data: bytes) -> Contents:
             for name, what, _, _, value in struct.iter_unpack("<I2BHQ", data[start : start + 16 * length]):
                 inside, seen = what & 0x0E != 0, bool(what & 1)
                 symbols.append((_text(data, text + name).removeprefix("_"), inside, seen and not what & 0xE0))
-                if not inside and value:  # its size, if it is nobody's variable yet
+                if not inside and value:  # its size, if it is no variable's yet
                     variables.append(symbols[-1][0])
         at += size
     return Contents(machine, variables, symbols, uses)
@@ -170,7 +170,7 @@ def _coff(data: bytes) -> Contents:
         field, value, place, _, seen, more = struct.unpack_from("<8sIhH2B", data, table + 18 * len(symbols))
         zero, at = struct.unpack("<2I", field)
         name = field.rstrip(b"\0").decode() if zero else _text(data, table + 18 * length + at)
-        if not place and value:  # its size, if it is nobody's variable yet
+        if not place and value:  # its size, if it is no variable's yet
             variables.append(name)
         symbols += [(name, place != 0, seen == 2), *[("", True, False)] * more]  # IMAGE_SYM_CLASS_EXTERNAL; its records
     return Contents(machine, variables, symbols, uses)

@@ -1,7 +1,7 @@
 """Compiles before the first calls: `Function.warm` and `hlograph.jit(f).warm`.
 
 In: sets of sizes by name, or the largest ones. Out: what the calls with these sizes will run on, compiled, and how long
-each took. Nothing is run, so that no check fails and no loop is entered with data that are nobody's. Several are
+each took. Nothing is run, so that no check fails and no loop runs on made-up data. Several are
 compiled in threads at once, as XLA does not need Python's lock meanwhile.
 """
 

@@ -6,7 +6,7 @@ The option `--dims` says what the axes of arguments are, and what sizes are:
     --dims n=100,m=3       the sizes n and m: the program is made for these alone
     --dims x=n,8,n=100     both
 
-A graph takes names and sizes for all its inputs. A module has them in its text; where somebody else wrote it, it has
+A graph takes names and sizes for all its inputs. A module has them in its text; a foreign one has
 none, and names them as `hlograph.load(dims=)` does: `--dims arg2=k` for an integer that is a size, too.
 
 What a graph is, is for `hlograph.emit_stablehlo` to say; here it is only told whether what `FILE.py:NAME` names is one,
@@ -89,7 +89,7 @@ def output_option(*names: str, suffixes: tuple[str, ...], text: str, **more: Any
     """An option that names a file to write, with one of these suffixes; more as `click.option` takes it.
 
     A file that cannot be written is refused before any work is done: with another suffix the command is wrong, with a
-    folder that is not there the input.
+    missing folder the input.
     """
 
     def check(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 In: a custom call of a module that was read. Out: nothing, or why it is refused. What a custom call names is machine
 code of the process that runs it, which believes the shapes that it is given: a result that is too short is memory of
-somebody else. So a file's calls are those of a list, with the shapes that JAX's own lowerings give them; all others are
+someone else. So a file's calls are those of a list, with the shapes that JAX's own lowerings give them; all others are
 opened by hand. Decisions to know: sizes that are open fit until they are known, so a program from a file is checked
 again when it is specialized. Layouts and alias pairs of equal types are not dangerous; a call in the wrong calling
 convention is. A line of the list is

@@ -103,7 +103,7 @@ def _misfit(program: Program, argument: Argument, why: str) -> ArtifactError:
 
 
 def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
-    """What is said of which argument."""
+    """The names that were given, by argument."""
     names = [argument.name for argument in program.signature.arguments]
     found: dict[int, Any] = {}
     for key, value in dims.items():

@@ -223,8 +223,8 @@ def load(
             file takes 0.3 s more for that, others as long again as the parse.
         allow: names of custom calls that are taken as they are, besides those that hlograph knows with their shapes;
             what they name is code that runs in this process. "*" for all.
-        dims: names for the sizes of a module that somebody else wrote, by the name or number of an argument: of its
-            axes, `{"arg0": ["n", 8], 1: "2*n"}`, or of its values where it is an integer or a vector of so many
+        dims: names for the sizes of a foreign module, by the name or number of an argument: of its
+            axes, `{"arg0": ["n", 8], 1: "2*n"}`, or of its values where it is an integer or a vector of this many
             integers, `{"arg2": "k"}`. The same name means the same size.
         parameters: the file of its parameters, see `Program.save`; by default the one in its folder that it names. It
             is mapped into memory: do not write to it, put another in its place.

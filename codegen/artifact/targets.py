@@ -13,7 +13,7 @@ Plain programs are for whoever has a PJRT plugin and nothing of ours:
 In: a program, with a size or a bound for each of its roots. Out: a static program of StableHLO's own ops: no CHLO, no
 calls of libraries or of Python, one result more where something is to be checked. Decision to know: a plugin runs the
 module without our compile options, so what XLA gets wrong without them is written in other ways, as for a guest in
-somebody else's module.
+a foreign module.
 """
 
 from __future__ import annotations
@@ -450,7 +450,7 @@ def _report(module: ir.Module, original: Signature, demanded: Sequence[Constrain
         before  func.func @main(%x: tensor<100xf64>, %n: tensor<i32>) -> tensor<f64>      // of a program with n >= 6
         after   func.func @main(%x, %n) -> (tensor<f64>, tensor<3xi1>)                    // n >= 0, 100 >= n, n >= 6
 
-    Sizes are taken as they come, so a live size may be negative.
+    Sizes are taken unchanged, so a live size may be negative.
     """
     function, static = main_function(module), signatures.read(module)
     checks = static.checks

@@ -1,7 +1,7 @@
 """Gather, scatter, and slices whose place is a value of the program; sizes that come from data.
 
 In: an operand and integer index tensors. Out: handles. Indices are taken as they are: out-of-range ones are clamped by
-gather and dropped by scatter (StableHLO's rules); who wants an error checks them first.
+gather and dropped by scatter (StableHLO's rules); a rule that wants an error checks them first.
 
 Sizes from data say how many elements of a mask are true, how long a repetition is. In: an int64 scalar that the program
 computes. Out: a dimension like any other, a root of the module: what a marker op on that scalar gives.

@@ -3,7 +3,7 @@
 In: the op's full name, or a comparison's direction; or an op and arrays. Out: the function; or the array, or None where
 the op is not one of those that indices and sizes are computed with. Decision to know: integers wrap and truth values
 combine as StableHLO has it (`add` of them is "or"); of floats these are IEEE's results, which a compiler may round
-otherwise, so who asks decides for which dtypes and values that is good enough.
+otherwise, so the caller decides for which dtypes and values that is good enough.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def inline_calls(
 
     Calls stay that are marked as not to be inlined, or whose functions are (`mhlo.frontend_attributes = {inlineable =
     "false"}`), without `fixed`; and calls of functions that say what they implement, for which a library may come
-    later, without `implementing`. `only` says of which functions, once what they call is inlined.
+    later, without `implementing`. `only` says which functions, once what they call is inlined.
 
     StableHLO's shape refinement demands that all calls of a function have the same argument types at every moment,
     which a call in a loop breaks while the loop's own types are still being refined.

@@ -7,7 +7,7 @@ axis (`shortened`). Decisions to know: a fact holds of the op wherever it stands
 
 Kinds:
     elementwise  each element of the result comes from the operands' elements at the same place. `bitcast_convert` is
-                 among them only where it keeps the shape, and `select` and `clamp` may have scalar operands: who asks
+                 among them only where it keeps the shape, and `select` and `clamp` may have scalar operands: who reads
                  looks at shapes
     making       no operand
     moving       elements of operands, at places that the op's attributes say

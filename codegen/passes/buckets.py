@@ -97,7 +97,7 @@ class Axis:
     warned: bool = False
 
     def bound(self, size: int, fine: int, largest: int) -> int:
-        """The bound that a size is met at, of which `fine` is the least; that of those up to `largest`."""
+        """The bound that serves a size, of which `fine` is the least; that of those up to `largest`."""
         if size <= largest:
             return fine
         coarse = DEFAULT_BUCKET.coarser(fine)

@@ -15,7 +15,7 @@ kept in a stack, the old or a new one, or computed again from others. So stacks 
 whose rows are cheap work on other rows goes, and so does one that is cheap work on what is read anyway; an exponential
 is done again where that saves a stack, a sine is not.
 
-A carry that is saved as it comes into the step and also as it leaves it (`%h` and `%h1`) is saved once, as it leaves
+A carry that is saved as it enters the step and also as it leaves it (`%h` and `%h1`) is saved once, as it leaves
 it: what came into a step is the row before, and the initial value in the first step.
 
 Preconditions: both loops have a known number of steps; a stack that goes is read by that one loop only, row by row,

@@ -48,7 +48,7 @@ class Bug:
         has, free: releases of jaxlib, by how they begin, that are known to have it, and to be free of it.
         needs: ops without one of which no module has it, if they are others.
         on_cpu: whether XLA for CPUs alone has it.
-        guests: whether only modules have it that somebody else compiles: ours get a compile option.
+        guests: whether only modules that others compile have it: ours get a compile option.
         in_main: whether ops of the main function have it that lie in no loop or branch.
     """
 
@@ -264,7 +264,7 @@ def cpu_nan(op: ir.Operation) -> None:
                 %r = stablehlo.select %a, NaN, %m                    // in the place of %m
 
     XLA:CPU leaves reductions of 4,096 elements and more to a library whose maximum and minimum pass NaN over.
-    Executables of our own have a compile option against it; a module that goes into somebody else's has this.
+    Executables of our own have a compile option against it; a module that goes into another one has this.
     Preconditions: static sizes. Rounding: none.
     """
     x = op.operands[0]
@@ -306,6 +306,6 @@ def bugs_of(platform: str, *, guest: bool = False) -> Iterator[Bug]:
 
     Args:
         platform: by JAX's name.
-        guest: whether somebody else compiles it.
+        guest: whether it is compiled as part of another module.
     """
     return (bug for bug in BUGS if (platform == "cpu" or not bug.on_cpu) and (guest or not bug.guests))

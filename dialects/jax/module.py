@@ -166,7 +166,7 @@ def _inside(closed: ClosedJaxpr) -> list[Any]:
 
 
 def _taking(function: Callable[[Leaves], Any], arrays: Sequence[Array]) -> Callable[[Leaves], Any]:
-    # As long as they are kept, their memory is no other's.
+    # As long as they are kept, their memory is not reused.
     by_memory = {_memory(array): place for place, array in enumerate(arrays)}
     by_bytes = functools.cache(lambda: {(x.dtype, x.shape, digest_of(x)): i for i, x in enumerate(arrays)})
     types = {(x.dtype, x.shape) for x in arrays}

@@ -251,7 +251,7 @@ def read_size(text: str) -> Dim:
         raise UnsupportedGraphError(f"JAX writes a size that hlograph cannot read: {text}") from None
 
 
-# ---- who asks -----------------------------------------------------------------------------------------------------
+# ---- the caller ---------------------------------------------------------------------------------------------------
 
 
 def _package(frame: FrameType) -> str:

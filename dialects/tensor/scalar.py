@@ -4,7 +4,7 @@ In: handles of one shape, in the dtypes of the graph. Out: a handle in the outpu
 *operands)`; the wrappers below say how operands are converted first:
 
 * `to_output`: operands are converted to the output's dtype (arithmetic, and functions that turn integers into floats).
-* `as_is`: operands as they come.
+* `as_is`: operands unchanged.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def to_output(*names: str) -> Callable[[ScalarRule], ScalarRule]:
 
 
 def as_is(*names: str) -> Callable[[ScalarRule], ScalarRule]:
-    """Registers a rule that takes operands as they come."""
+    """Registers a rule that takes operands unchanged."""
 
     def register(rule: ScalarRule) -> ScalarRule:
         TABLE.update(dict.fromkeys(names, rule))

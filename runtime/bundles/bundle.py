@@ -81,7 +81,7 @@ def bundle(
         source: a program; or a function, whose options count.
         path: the file.
         sizes: of each executable, root name to size; those that follow from others, or that the policy bounds, may be
-            left out. A size that is computed from data is met by its greatest value. Under a padded policy one
+            left out. A size that is computed from data counts with its greatest value. Under a padded policy one
             executable serves all sizes of its bucket. None is one executable, where no size need be given; () is none.
         platforms: for which each is compiled: "cpu", "gpu", "tpu"; devices of them must be here. By default those that
             the program says it is for, or the CPU.
@@ -261,10 +261,10 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
 
     Args:
         path: the file.
-        trusted: True loads the executables, which are machine code: as with a Python file, who has written them can do
+        trusted: True loads the executables, which are machine code: as with a Python file, whoever wrote them can do
             whatever you can. False compiles the program in the file instead, as None does, with a warning; the program
             is parsed in a child process then, see `hlograph.load`, and the file may switch off what the plan for CPU
-            does, but on nothing (`direct=True`), nor have passes that are none of the default ones.
+            does, but on nothing (`direct=True`), nor have passes other than the default ones.
 
     Raises:
         ArtifactNotFoundError: no such file.

@@ -3,7 +3,7 @@
 In: what the direct call depends on (`identity`). Out: a `Verdict`. Who wants one that is not on disk starts another
 process, which goes on if this one ends, and which a mistake may end (`self_test`). Its record has a line for each
 program that it has tried, and at last the verdict; if it dies or hangs, that is the verdict. A record without one is
-continued. Decisions to know: nobody's call waits, only who asks for a C function, or insists on the direct call; of
+continued. Decisions to know: no call waits, only those for a C function, or that insist on the direct call; of
 several processes that want a verdict one runs the self-test, the others wait; a record is believed only where nobody
 but this user and root can have written it (`kept`).
 
@@ -158,7 +158,7 @@ def found() -> Verdict:
         return Verdict(False, NOWHERE)
     try:
         if next(kept.read(name()), None) is None:
-            path.unlink(missing_ok=True)  # somebody else's
+            path.unlink(missing_ok=True)  # another process's
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         with open(os.open(path, flags, 0o600), "a+b") as record:
             _lock_file(record, "LOCK_EX")  # for the self-test, too, which has the file open
@@ -265,7 +265,7 @@ def refusal(*, wait: bool) -> str:
     """Why kernels may not be called directly here; "" where they may.
 
     Args:
-        wait: for the end of the self-test; without it "" stands also for a verdict that is not there yet.
+        wait: for the end of the self-test; without it "" also stands for a missing verdict.
     """
     if reason := f"switched off by {SWITCH}" if switched_off() else unsupported():
         return reason

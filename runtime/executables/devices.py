@@ -81,7 +81,7 @@ def default_device() -> Any:
 
 
 def is_sharded(value: Any) -> bool:
-    """Whether an argument lies on several devices: padding would move it, so its sizes are met exactly."""
+    """Whether an argument lies on several devices: padding would move it, so its sizes are exact."""
     return isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer) and len(value.devices()) > 1
 
 

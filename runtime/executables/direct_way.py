@@ -185,7 +185,7 @@ class DirectWay:
     def _compared(self, *args: Any) -> Any:
         if self.refused:
             return self._pjrt.trusting(*args)
-        if forks.was_forked():  # PJRT may wait for threads that are not there
+        if forks.was_forked():  # PJRT may wait for threads that do not exist
             return self._direct.trusting(*args)
         arrays = self._copied(args)
         expected = self._pjrt.trusting(*arrays)

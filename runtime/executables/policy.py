@@ -44,7 +44,7 @@ class PaddingRefusedWarning(UserWarning):
 class Policies:
     """The policy of one function, and what its sizes have been.
 
-    Sizes that follow from others by the program's constraints (`m == n`) are met as those are.
+    Sizes that follow from others by the program's constraints (`m == n`) follow those.
 
     Args:
         policy: what the user gave.
@@ -132,7 +132,7 @@ class Policies:
         return {name: self.bound(name, size) for name, size in found.items() if size <= LARGEST}
 
     def refine(self, finest: Mapping[str, int]) -> None:
-        """From now on the sizes that have these least bounds are met at them."""
+        """From now on sizes with these least bounds are padded to them."""
         with self._lock:
             for name, bound in finest.items():
                 self._axes[name].fine.add(bound)

@@ -66,7 +66,7 @@ class PreparedProgram:
 
         Args:
             platform: for XLA's compiler, as JAX calls it.
-            guest: it goes into a module that somebody else compiles, without the compile options that it needs.
+            guest: it goes into a module that others compile, without the compile options that it needs.
         """
         with self._lock:
             if (platform, guest) not in self._bytecode:
@@ -116,7 +116,7 @@ def prepare_open(program: Program) -> PreparedProgram:
     """A program with its sizes open, for a module whose shapes JAX has as symbols.
 
     Raises:
-        UnsupportedGraphError: a size is no matter of shapes.
+        UnsupportedGraphError: a size is not one of a shape.
     """
     program.refuse_host_calls("a module with dynamic sizes, as JAX exports it, cannot")
     signature = program.signature

@@ -188,7 +188,7 @@ class Serving:
         executable = self._bucket(plan, number)
 
         def second_stage(name: str, count: int) -> Adapter:
-            """Goes on where a size from data is known; it is met at its own bucket."""
+            """Goes on where a size from data is known; it has its own bucket."""
             try:
                 bound = self.policies.bound(name, count)
             except PolicyError as error:

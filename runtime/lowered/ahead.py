@@ -1,8 +1,8 @@
 """Ahead of time: a program compiled for devices that need not be here.
 
 In: a program; the devices of a topology (`jax.experimental.topologies`) or devices that are here; sizes, or arguments
-that tell them. Out: what JAX gives ahead of time, `jax.stages.Lowered`, and `.compile()` of that. The sizes are met as
-a call would meet them: by the function's policy, exact or padded to a bucket. Arguments that carry a sharding over the
+that tell them. Out: what JAX gives ahead of time, `jax.stages.Lowered`, and `.compile()` of that. The sizes are
+those of a call: by the function's policy, exact or padded to a bucket. Arguments that carry a sharding over the
 topology's devices are partitioned by XLA; the others lie on every device.
 """
 

@@ -137,7 +137,7 @@ class Binding:
             refused = set(getattr(error, "ops", ()))
             if inner or not python or not refused <= python or (not refused and how != "host"):
                 raise
-            # Until a call says of which shapes what its Python gives is.
+            # Until a call finds the shapes that its Python returns.
             return Refusal(error, ResultShapeError(str(error)))
         cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
         return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
@@ -205,7 +205,7 @@ class Binding:
 
         Raises:
             DeviceError: in a process that was forked from one with compiled functions, where the call waits for threads
-                that are not there.
+                that do not exist.
         """
         if forks.was_forked() and not self._runs_forked:
             found = within(SECONDS, self._run)

@@ -1,4 +1,4 @@
-"""Calls with the lengths of the call before, as each step of a fit to one set of rows is: recognized at a glance.
+"""Calls with the lengths of the call before, as each step of a fit to one set of rows is: recognized quickly.
 
 In: a call that has run, whose lengths are JAX arrays. Out: what takes calls with arrays of the same types and those
 very lengths: what is made of them is on the device already, and nothing of it is examined again.

@@ -1,7 +1,7 @@
 """What runs rows of different lengths: a program of one row, for many (`RowsFunction`); of which trace each row is.
 
 In: the arguments of a call (`callables.py`), padded, and their lengths. Out: the results of all rows, padded likewise.
-A call's number of rows and greatest lengths are met at bounds, as the policy says; for each set of bounds there is one
+A call's number of rows and greatest lengths are padded to the policy's bounds; for each set of bounds there is one
 static program (`codegen/source.py`), which is a `Function` like any other: JAX differentiates it. Rows of which Python
 decides otherwise, and rows without elements, which JAX's symbolic sizes exclude, are of another trace: they are run
 apart from the rest, and put together (`OfRows`).

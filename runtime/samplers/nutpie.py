@@ -327,7 +327,7 @@ def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
 def _of_known_lengths(function: Function, arguments: Sequence[Any]) -> Function:
     """The function with the lengths fixed that are those of its gradient.
 
-    Where a parameter of length 1 meets data of that dim, the gradient has the data's length, which is no other.
+    Where a parameter of length 1 meets data of that dim, the gradient has the data's length, which is the same.
     """
     signature = function.program.signature
     lengths = {root for result in signature.results for dim in result.dims for root in dimension.roots(dim)}

@@ -194,7 +194,7 @@ class Callee:
 
     Attributes:
         name: seen in jaxprs, profiles and symbols.
-        guest: whether its module goes into modules that somebody else compiles.
+        guest: whether its module goes into modules that others compile.
         calls_python: whether Python functions run in it.
         inline: the same as a function that JAX can transform; None for one that did not come from JAX. What raises
             `UnsupportedGraphError` is then done with that.
