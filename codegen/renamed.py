@@ -5,7 +5,8 @@ In: a name that no longer exists. Out: an `AttributeError`, or a `TypeError` of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -44,6 +45,12 @@ OPTIONS = {
 }
 # Of the command line, of commands that do not have them under this name.
 FLAGS = {"--bound": "--bounds", "--pass": "--optimize", "--size": "--sizes"}
+
+
+def nearest(name: object, names: Iterable[str], otherwise: str = "", form: str = "did you mean {!r}?") -> str:
+    """What an error says of a name that is none: the one of those there are that it is like, or else something."""
+    close = difflib.get_close_matches(str(name), list(names), 1)
+    return form.format(close[0]) if close else otherwise
 
 
 def missing(owner: str, name: str) -> AttributeError:

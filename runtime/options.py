@@ -6,14 +6,13 @@ which goes from hand to hand in place of them. `CpuOptions` is what `cpu=` means
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from ..codegen.passes.registry import Optimize, resolve
 from ..codegen.program import Program
-from ..codegen.renamed import renamed_options
+from ..codegen.renamed import nearest, renamed_options
 from .executables.policy import PolicyArgument, check_choice
 
 DEFAULT_CACHE_SIZE = 128
@@ -60,8 +59,7 @@ class CpuOptions:
             return argument
         found = _NAMED.get(argument) if isinstance(argument, str) else None
         if found is None:
-            close = difflib.get_close_matches(str(argument), _NAMED, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = nearest(argument, _NAMED, form="; did you mean {!r}?")
             names = ", ".join(f'"{name}"' for name in _NAMED)
             raise ValueError(f"cpu must be {names} or hlograph.CpuOptions(...), got {argument!r}{hint}")
         return found

@@ -17,7 +17,6 @@ a configuration may hold stands behind its name: one of the letters, `?` for a b
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -28,6 +27,7 @@ import numpy as np
 from ..dims import Dim, evaluate, parse, roots, symbol
 from ..ir.bindings import ir
 from ..ir.values import attributes_of, call_target, shape_of
+from ..renamed import nearest
 
 Arrays: TypeAlias = "Sequence[tuple[str, tuple[int | None, ...]]]"
 Config: TypeAlias = "Mapping[str, ir.Attribute] | str"
@@ -139,8 +139,7 @@ def problem(operation: ir.Operation, allow: Collection[str]) -> str:
         return ""
     by_hand = f". Where you trust the file all the same: hlograph.load(path, allow=[{target[:200]!r}])"
     if target not in KNOWN:
-        close = difflib.get_close_matches(target, sorted(KNOWN), 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        hint = nearest(target, sorted(KNOWN), form=" (did you mean {!r}?)")
         python = "callback" in target or target == "hlograph.host"
         why = "it calls Python of another process" if python else "it runs code that StableHLO says nothing about"
         what = f"custom call {target[:200]!r} is not one that a file may hold: {why}{hint}"

@@ -18,7 +18,6 @@ a foreign module.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +62,7 @@ from ..passes import run_all
 from ..passes.pad import pad
 from ..passes.registry import Optimize, resolve
 from ..program import Program
-from ..renamed import renamed_options
+from ..renamed import nearest, renamed_options
 from ..signature import Argument, CheckSpec, Result, Signature, flags_type
 from .parameters import self_contained
 
@@ -165,8 +164,7 @@ def find_target(name: str) -> Target:
         (major, first, _), (_, last, _) = _order(version), _order(newest)
         later = (*(f"{major}.{minor}.0" for minor in range(first + 1, last)), newest)
         return Target(name, version, later if word == "pjrt" and version != newest else (), word)
-    close = difflib.get_close_matches(text.lower(), _WORDS, 1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
+    hint = nearest(text.lower(), _WORDS, form="did you mean {!r}? ")
     raise OptionError(
         f"target {name!r} is none; {hint}a target is a StableHLO version ('1.9.0'), a date ('2025-01-01'), 'jax 0.7' "
         f"(any of {', '.join(JAX)}), 'iree' or 'pjrt'"

@@ -11,7 +11,6 @@ their dtype. Flags of checks come back with the results; the check's own excepti
 from __future__ import annotations
 
 import builtins
-import difflib
 import inspect
 import operator
 import re
@@ -33,6 +32,7 @@ from ...codegen.errors import (
     demand_error,
 )
 from ...codegen.graph import root_base
+from ...codegen.renamed import nearest
 from ...codegen.signature import Argument, CheckSpec, Signature, describe
 from ...codegen.sparse_parts import Group
 
@@ -432,8 +432,7 @@ def in_order(function: str, groups: Sequence[Group], args: Sequence[Any], keywor
     found = [*args, *[MISSING] * (len(names) - len(args))]
     for name, value in keywords.items():
         if name not in names:
-            close = difflib.get_close_matches(name, names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"its arguments: {', '.join(names) or 'none'}"
+            hint = nearest(name, names, f"its arguments: {', '.join(names) or 'none'}")
             raise ArgumentTypeError(f"{function}() got an unexpected keyword argument {name!r}; {hint}")
         place = names.index(name)
         if place < len(args):

@@ -9,7 +9,6 @@ has them; where more are needed lengths keep changing, and a bucket stands for t
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -18,6 +17,7 @@ from ...codegen import dims as dimension
 from ...codegen import forks
 from ...codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.passes.buckets import DEFAULT_BUCKET, LARGEST, Axis, Bucket, Plan, PlanKey
+from ...codegen.renamed import nearest
 from ...codegen.signature import Signature, dependent_roots
 from ..calls.arguments import origin
 
@@ -55,18 +55,13 @@ class Policies:
     """
 
     def __init__(self, policy: PolicyArgument, signature: Signature) -> None:
-        names = [root.name for root in signature.roots]
-        counts = [count.name for count in signature.counts]
+        names, counts = [root.name for root in signature.roots], [count.name for count in signature.counts]
         given = dict(policy) if isinstance(policy, Mapping) else dict.fromkeys([*names, *counts], policy)
         if not isinstance(policy, Mapping):
             check_choice("policy", policy)
         for name, choice in given.items():
             if name not in names and name not in counts:
-                close = difflib.get_close_matches(str(name), [*names, *counts], 1)
-                hint = (
-                    f"did you mean {close[0]!r}?" if close else f"its sizes: {', '.join([*names, *counts]) or 'none'}"
-                )
-                raise PolicyError(f"policy: the program has no size {name!r}; {hint}")
+                raise PolicyError(no_size("policy", name, signature))
             check_choice(f"policy of {name!r}", choice)
         self.choices: dict[str, Choice] = {name: given.get(name, "auto") for name in [*names, *counts]}
         self.follows = follows = dependent_roots(signature)
@@ -226,6 +221,13 @@ class Policies:
                 RecompilationWarning,
                 stacklevel=depth,
             )
+
+
+def no_size(what: str, name: object, signature: Signature) -> str:
+    """What callers are told of a name that is that of no size."""
+    names = [root.name for root in signature.roots] + [count.name for count in signature.counts]
+    hint = nearest(name, names, f"its sizes: {', '.join(names) or 'none'}")
+    return f"{what}: the program has no size {name!r}; {hint}"
 
 
 def above_bound(signature: Signature, error: PolicyError) -> ArgumentShapeError:

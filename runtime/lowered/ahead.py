@@ -8,7 +8,6 @@ topology's devices are partitioned by XLA; the others lie on every device.
 
 from __future__ import annotations
 
-import difflib
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +30,7 @@ from ..executables import cpu_plan
 from ..executables.compiling import callee_of, unpacked
 from ..executables.cpu_plan import CpuPlan
 from ..executables.devices import choose_device, find_device
-from ..executables.policy import Policies, PolicyArgument, above_bound, dependent_roots
+from ..executables.policy import Policies, PolicyArgument, above_bound, dependent_roots, no_size
 from ..executables.prepared import PreparedProgram, pending_size
 from ..options import CompileOptions
 from ..transforms.primitive import call
@@ -211,9 +210,7 @@ def known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int
     names = [*(root.name for root in signature.roots), *(count.name for count in signature.counts)]
     for name in sizes:
         if name not in names:
-            close = difflib.get_close_matches(str(name), names, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"its sizes: {', '.join(names) or 'none'}"
-            raise ArgumentError(f"sizes: the program has no size {name!r}; {hint}")
+            raise ArgumentError(no_size("sizes", name, signature))
     return {name: operator.index(size) for name, size in sizes.items()}
 
 

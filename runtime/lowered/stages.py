@@ -7,7 +7,6 @@ more than JAX's; what a stage costs is asked of XLA, which takes a compile.
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +20,10 @@ from ...codegen.errors import PassError
 from ...codegen.ir.modules import clone_bytes, to_bytecode
 from ...codegen.ir.tidy import located_names, readable
 from ...codegen.passes import parse_spec
-from ...codegen.passes.registry import Optimize, resolve
 from ...codegen.passes.report import Note, Report
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
+from ...codegen.renamed import nearest
 from .hlo import Cost, measure
 
 LOWERED = "lowered"
@@ -280,8 +279,7 @@ class Stages(tuple[Stage, ...]):
         for stage in self:
             if name and name in (stage.name, stage.spec):
                 return stage
-        close = difflib.get_close_matches(name, self.names, 1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        hint = nearest(name, self.names, form="did you mean {!r}? ")
         there = f"there are {', '.join(self.names)}"
         if name in self.unchanged:
             raise PassError(f"no stage {name!r}: the pass changed nothing; {there}")
@@ -359,24 +357,6 @@ class Recorder:
         known = {*self._unchanged, *(stage.name for stage in self._found)}
         self._unchanged += [name] if name not in known else []
         self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
-
-
-def run_stages(program: Program, passes: Optimize) -> Stages:
-    """Runs passes one after the other on a copy of a program's module.
-
-    Args:
-        program: it is left as it is.
-        passes: "default", "exact", "none", or names with options in braces, as for `Program.optimize`.
-
-    Returns:
-        The module as it is given, and after each pass that changed it.
-
-    Raises:
-        PassError: for an unknown pass, wrong options, or a pass that fails.
-    """
-    recorder = Recorder(program)
-    Recipe(passes=resolve(passes)).apply(program, recorder)
-    return recorder.stages
 
 
 def _same(one: bytes, other: bytes) -> bool:

@@ -8,7 +8,7 @@ import hlograph
 from hlograph.codegen.recipe import Recipe
 from hlograph.errors import PassError
 from hlograph.passes import Report
-from hlograph.runtime.lowered.stages import Recorder, run_stages
+from hlograph.runtime.lowered.stages import Recorder, Stages
 
 # The same sum twice, one of them dead.
 TWICE = """
@@ -23,13 +23,19 @@ module @twice {
 """
 
 
+def run_stages(program: hlograph.Program, *passes: str) -> Stages:
+    recorder = Recorder(program)
+    Recipe(passes=passes).apply(program, recorder)
+    return recorder.stages
+
+
 @pytest.fixture
 def twice() -> hlograph.Program:
     return hlograph.Program.parse(TWICE)
 
 
 def test_stages_as_a_table(twice: hlograph.Program) -> None:
-    stages = run_stages(twice, ["canonicalize", "cse", "inline"])
+    stages = run_stages(twice, "canonicalize", "cse", "inline")
     assert stages[1:] == (stages["cse"],) == (stages[-1],)
     heading, emitted, cse, unchanged = str(stages).splitlines()
     assert unchanged == "changed nothing: canonicalize, inline"
@@ -52,11 +58,9 @@ def test_a_name_that_comes_again_gets_a_number(twice: hlograph.Program) -> None:
 
 
 def test_what_there_is_when_a_name_is_wrong(twice: hlograph.Program) -> None:
-    stages = run_stages(twice, ["cse", "canonicalize"])
+    stages = run_stages(twice, "cse", "canonicalize")
     with pytest.raises(PassError, match=r"no stage 'cze'; did you mean 'cse'\? there are emitted, cse"):
         stages["cze"]
-    with pytest.raises(PassError, match="unknown pass 'cze'"):
-        run_stages(twice, ["cze"])
 
 
 def test_constants_are_cut_in_the_short_text_alone() -> None:
@@ -65,7 +69,7 @@ def test_constants_are_cut_in_the_short_text_alone() -> None:
         f"func.func @main() -> tensor<40xf32> {{ %0 = stablehlo.constant dense<[{numbers}]> : tensor<40xf32>\n"
         "return %0 : tensor<40xf32> }"
     )
-    (stage,) = run_stages(program, "none")
+    (stage,) = run_stages(program)
     assert "__elided__" in stage.short_text()
     assert "__elided__" not in stage.text
     hlograph.Program.parse(stage.text)
