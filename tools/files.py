@@ -25,7 +25,7 @@ import traceback
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 Entry = tuple[str, tuple[str | int, ...]]
 Dims = tuple[Entry, ...]
 Axes = dict[str, tuple[str | int, ...]]
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-MODULE_SUFFIXES = (".mlir", ".mlirbc")
 STDIN = "-"
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -75,17 +72,15 @@ def display_name(file: str) -> str:
     return "<stdin>" if file == STDIN else file
 
 
-def trusted_option(command: Command) -> Command:
-    """The option `--trusted` of the commands that read a module."""
-    return click.option(
-        "--trusted",
-        is_flag=True,
-        help="Parse the module here; else in its own process first, since some modules end the process that "
-        "parses them.",
-    )(command)
+trusted_option = click.option(
+    "--trusted",
+    is_flag=True,
+    help="Parse the module here; else in its own process first, since some modules end the process that parses "
+    "them.",
+)
 
 
-def output_option(*names: str, suffixes: tuple[str, ...], text: str, **more: Any) -> Callable[[Command], Command]:
+def output_option(*names: str, suffixes: tuple[str, ...], text: str, **more: Any) -> Callable[..., Any]:
     """An option that names a file to write, with one of these suffixes; more as `click.option` takes it.
 
     A file that cannot be written is refused before any work is done: with another suffix the command is wrong, with a
@@ -105,20 +100,17 @@ def output_option(*names: str, suffixes: tuple[str, ...], text: str, **more: Any
     return click.option(*names, metavar=f"FILE{suffixes[0]}", callback=check, help=text, **more)
 
 
-def module_output_option(command: Command) -> Command:
-    """The option `-o FILE` of the commands that write a module."""
-    text = "Write the module to this file (.mlir: text, .mlirbc: portable bytecode) instead of stdout."
-    return output_option("-o", "--output", suffixes=MODULE_SUFFIXES, text=text)(command)
-
-
-def target_option(command: Command) -> Command:
-    """The option `--target NAME` of the commands that write a module."""
-    return click.option(
-        "--target",
-        metavar="NAME",
-        help="Whom the module is for: a StableHLO version ('1.9.0'), a date ('2025-01-01'), 'jax 0.7', 'iree' or "
-        "'pjrt'. What it costs goes to stderr.",
-    )(command)
+module_output_option = output_option(
+    *("-o", "--output"),
+    suffixes=(".mlir", ".mlirbc"),
+    text="Write the module to this file (.mlir: text, .mlirbc: portable bytecode) instead of stdout.",
+)
+target_option = click.option(
+    "--target",
+    metavar="NAME",
+    help="Whom the module is for: a StableHLO version ('1.9.0'), a date ('2025-01-01'), 'jax 0.7', 'iree' or 'pjrt'. "
+    "What it costs goes to stderr.",
+)
 
 
 def for_target(program: Program, target: str | None, output: str | None) -> Program:
@@ -168,27 +160,23 @@ class DimsType(click.ParamType):
 
 DIMS = DimsType()
 
-
-def dims_option(command: Command) -> Command:
-    """The option `--dims` of the commands that take a graph or a module."""
-    return click.option(
-        "--dims",
-        type=DIMS,
-        multiple=True,
-        help="The axes of an argument, 'x=n,8' (of a module: where it has no names for them), and what sizes are, "
-        "'n=100,m=3'. The same name means the same size.",
-    )(command)
-
-
-def policy_option(command: Command) -> Command:
-    """The option `--policy` of the commands that compile, or say how."""
-
-    text = "How sizes are handled: auto, exact, padded (to a bound of a bucket), or a bound."
-    read: Any = lambda _context, _parameter, policy: int(policy) if policy.isdecimal() else policy  # noqa: E731
-    return click.option("--policy", default="auto", show_default=True, callback=read, help=text)(command)
+dims_option = click.option(
+    "--dims",
+    type=DIMS,
+    multiple=True,
+    help="The axes of an argument, 'x=n,8' (of a module: where it has no names for them), and what sizes are, "
+    "'n=100,m=3'. The same name means the same size.",
+)
+policy_option = click.option(
+    "--policy",
+    default="auto",
+    show_default=True,
+    callback=lambda _context, _parameter, policy: int(policy) if policy.isdecimal() else policy,
+    help="How sizes are handled: auto, exact, padded (to a bound of a bucket), or a bound.",
+)
 
 
-def sizes_option(option: str, text: str) -> Callable[[Command], Command]:
+def sizes_option(option: str, text: str) -> Callable[..., Any]:
     """An option that takes sizes, `n=100,m=3`, and may be given again."""
 
     def sizes(context: click.Context, parameter: click.Parameter, given: Sequence[Dims]) -> list[dict[str, int]]:
@@ -319,23 +307,21 @@ def run_file(file: Path) -> ModuleType:
     return module
 
 
-def load_option(command: Command) -> Command:
-    """The option `--load FILE.py`: rewrites of the user's own, registered before anything else is examined."""
+def _load_rewrites(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
+    for file in () if context.resilient_parsing else files:
+        run_file(Path(file))
 
-    def load(context: click.Context, _parameter: click.Parameter, files: Sequence[str]) -> None:
-        for file in files:
-            if not context.resilient_parsing:
-                run_file(Path(file))
 
-    return click.option(
-        "--load",
-        metavar="FILE.py",
-        multiple=True,
-        is_eager=True,
-        expose_value=False,
-        callback=load,
-        help="A file with rewrites of your own (see hlograph.passes), which are passes by their names then.",
-    )(command)
+# Before anything else is examined.
+load_option = click.option(
+    "--load",
+    metavar="FILE.py",
+    multiple=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_load_rewrites,
+    help="A file with rewrites of your own (see hlograph.passes), which are passes by their names then.",
+)
 
 
 def _call_user_code(function: Any, file: Path) -> Any:
