@@ -48,7 +48,7 @@ FLAGS = {"--bound": "--bounds", "--pass": "--optimize", "--size": "--sizes"}
 
 
 def nearest(name: object, names: Iterable[str], otherwise: str = "", form: str = "did you mean {!r}?") -> str:
-    """What an error says of a name that is none: the one of those there are that it is like, or else something."""
+    """The hint of an error about an unknown name: the nearest of the known ones, or else something."""
     close = difflib.get_close_matches(str(name), list(names), 1)
     return form.format(close[0]) if close else otherwise
 

@@ -75,8 +75,7 @@ def display_name(file: str) -> str:
 trusted_option = click.option(
     "--trusted",
     is_flag=True,
-    help="Parse the module here; else in its own process first, since some modules end the process that parses "
-    "them.",
+    help="Parse the module here; else in its own process first, since some modules end the process that parses them.",
 )
 
 
