@@ -128,7 +128,11 @@ def find_sizes(
         for axis, (dim, found) in enumerate(zip(argument.dims, shape, strict=True)):
             expected = dimension.evaluate(dim, sizes)
             if expected != found:
-                raise ArgumentShapeError(_axis_message(signature, argument, axis, expected, found))
+                names = dimension.roots(dim)
+                why = f" = {dim}{origin(signature, names, argument.name, axis)}" if names else ""
+                raise ArgumentShapeError(
+                    f"argument {argument.name!r}, axis {axis}: expected size {expected}{why}, got {found}"
+                )
     # What depends on sizes from data is checked when they are known.
     decided = [c for c in signature.constraints if dimension.roots(c.lhs) | dimension.roots(c.rhs) <= sizes.keys()]
     check_constraints(signature, decided, sizes)
@@ -169,12 +173,6 @@ def _holds(constraint: Constraint, sizes: Mapping[str, int]) -> bool:
         return constraint.holds(sizes)
     except ZeroDivisionError:
         return False
-
-
-def _axis_message(signature: Signature, argument: Argument, axis: int, expected: int, found: int) -> str:
-    dim = argument.dims[axis]
-    why = "" if isinstance(dim, int) else f" = {dim}{origin(signature, dimension.roots(dim), argument.name, axis)}"
-    return f"argument {argument.name!r}, axis {axis}: expected size {expected}{why}, got {found}"
 
 
 def origin(signature: Signature, names: frozenset[str], besides: str = "", axis: int | None = None) -> str:
@@ -379,18 +377,13 @@ def _of_list(argument: Argument, value: Sequence[Any]) -> Any:
     if any(type(leaf) not in _NUMBERS for leaf in leaves):
         return found
     for leaf in leaves:
-        _check_number(argument, leaf)
+        if _NUMBERS.index(type(leaf)) > "bifc".index(kind_of(argument.dtype).replace("u", "i")):
+            raise ArgumentTypeError(
+                f"argument {argument.name!r}: expected dtype {argument.dtype}, got a list that holds {leaf!r}; convert "
+                f"it with numpy.asarray(..., {argument.dtype.name!r})"
+            )
+        shape_and_dtype(argument, leaf)  # whether it fits
     return found.astype(argument.dtype)
-
-
-def _check_number(argument: Argument, value: Any) -> None:
-    if _NUMBERS.index(type(value)) > "bifc".index(kind_of(argument.dtype).replace("u", "i")):
-        raise ArgumentTypeError(
-            f"argument {argument.name!r}: expected dtype {argument.dtype}, got a list that holds {value!r}; convert it "
-            f"with numpy.asarray(..., {argument.dtype.name!r})"
-        )
-    if type(value) is int and kind_of(argument.dtype) in "iu":
-        check_fits(argument, value)
 
 
 def _leaves(value: Any) -> list[Any]:

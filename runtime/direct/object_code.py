@@ -3,22 +3,25 @@
 In: relocatable object files, as XLA's CPU compiler makes them, and LLVM makes ours (`native_code`); IR. Out: addresses
 of their functions. Decisions to know: LLVM ends the process where a symbol is missing, so the symbols are read here
 first, and outside functions that are not listed are refused; their addresses are given to LLVM for these files only,
-since Numba shares LLVM's table of the process. No memory is writable and executable at the same time.
+since Numba shares LLVM's table of the process. No memory is writable and executable at the same time. What differs
+between systems stands in one table (`PLATFORMS`): that one is in it says that its object files and its C library are
+known here, and that a self-test may begin, which says whether kernels are called.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import platform
 import re
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, wraps
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ...codegen import forks
 from ..object_files import DirectCallRefused, names
-from .platforms import c_function, here
 
 Made = TypeVar("Made")
 
@@ -52,7 +55,7 @@ class ObjectCode:
 
         Args:
             files: what they are.
-            outside: functions of the C library that they may call; those of XLA's kernels by default (see `platforms`).
+            outside: functions of the C library that they may call; those of XLA's kernels by default.
             given: addresses of further ones that they may call.
 
         Raises:
@@ -147,3 +150,100 @@ def loading() -> Iterator[None]:
     thread.start()
     yield
     thread.join()
+
+
+# ---- systems ---------------------------------------------------------------------------------------------------------
+
+_MATH = [
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf"),
+    *("erfc", "exp", "exp2", "expm1", "fabs", "floor", "fmax", "fmin", "fmod", "hypot", "lgamma", "log", "log10"),
+    *("log1p", "log2", "nearbyint", "nextafter", "pow", "rint", "round", "sin", "sinh", "sqrt", "tan", "tanh"),
+    *("tgamma", "trunc"),
+]
+# Functions of the C library that kernels may call: XLA takes them from the process, too. Those of XLA's own runtime
+# (`__xla_cpu_runtime_...`) cannot be found from outside of jaxlib.
+_KERNELS = [*_MATH, *(name + "f" for name in _MATH), "memcpy", "memmove", "memset"]
+# glibc keeps versions of a function. jaxlib is linked with those of glibc 2.27, newest first; the later ones of
+# `log` and `pow` give a NaN of the other sign. The oldest ones are 2.2.5 on x86-64, 2.17 on ARM.
+_GLIBC = ("2.27", "2.23", "2.17", "2.16", "2.14", "2.2.5")
+
+
+class Platform(NamedTuple):
+    """A system and its processor.
+
+    Attributes:
+        name: for people.
+        form: of object files, see `object_files.names`.
+        mode: how code sets floating point to what XLA's threads have, see `steps`: "mxcsr" or "fpcr".
+        libraries: where the C functions are that jaxlib calls.
+        outside: functions in them that kernels may call.
+        versions: of these functions, in the order in which they are looked for; empty where there are none.
+    """
+
+    name: str
+    form: tuple[str, int]
+    mode: str
+    libraries: tuple[str, ...]
+    outside: Collection[str]
+    versions: tuple[str, ...] = ()
+
+
+_LINUX = ("libm.so.6",), frozenset([*_KERNELS, "sincos", "sincosf"]), _GLIBC
+_APPLE = ["__sincos", "__sincosf", "__sincos_stret", "__sincosf_stret", "__bzero", "bzero", "memset_pattern16"]
+# `sys.platform` and `platform.machine()`; functions of the compiler's library, and __chkstk, stand apart on Windows.
+PLATFORMS = {
+    ("linux", "x86_64"): Platform("x86-64 Linux", ("ELF", 62), "mxcsr", *_LINUX),
+    ("linux", "aarch64"): Platform("ARM Linux", ("ELF", 183), "fpcr", *_LINUX),
+    ("darwin", "arm64"): Platform(
+        "macOS on ARM",
+        ("Mach-O", 0x0100000C),
+        "fpcr",
+        ("/usr/lib/libSystem.B.dylib",),
+        frozenset([*_KERNELS, *_APPLE, "__truncsfhf2", "__extendhfsf2"]),
+    ),
+    ("win32", "AMD64"): Platform(
+        "x86-64 Windows",
+        ("COFF", 0x8664),
+        "mxcsr",
+        ("vcruntime140", "ucrtbase", "ntdll"),
+        frozenset([*_KERNELS, "__chkstk"]),
+    ),
+}
+
+
+def here() -> Platform:
+    """The one of this process.
+
+    Raises:
+        DirectCallRefused: nothing is known of it.
+    """
+    found = PLATFORMS.get((sys.platform, platform.machine()))
+    if found is None:
+        known = ", ".join(known.name for known in PLATFORMS.values())
+        raise DirectCallRefused(f"machine code is loaded on {known} only, not on {platform.platform()}")
+    return found
+
+
+def c_function(name: str) -> int:
+    """The address of a function of the C library.
+
+    Raises:
+        DirectCallRefused: this C library has not got it.
+    """
+    for library in here().libraries:
+        try:
+            # The names of a library on Linux are visible to the whole process then, if they were not before.
+            loaded = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+            if not here().versions:
+                return int(ctypes.cast(loaded[name], ctypes.c_void_p).value or 0)
+            find = loaded.dlvsym
+        except OSError:
+            raise DirectCallRefused(f"this system has no C library {library}") from None
+        except AttributeError:
+            continue
+        find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+        for version in here().versions:
+            address = find(None, name.encode(), f"GLIBC_{version}".encode())
+            if address:
+                return int(address)
+    raise DirectCallRefused(f"this C library has no {name}")

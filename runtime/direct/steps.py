@@ -24,8 +24,7 @@ from ..wire import Message
 from .executable import ALIGNMENT, ELEMENT_TYPES, CpuExecutable, Slice, Value, dense_type, reading, slice_of
 from .llvm_ir import Writer
 from .native_code import BLAS, blas_code, native_code
-from .object_code import once
-from .platforms import c_function, here
+from .object_code import c_function, here, once
 
 WORKSPACE, PARAMETERS = 1, 2  # words of a workspace: where it is, and where its first parameter is
 _TYPED_FFI = 4  # xla.CustomCallApiVersion

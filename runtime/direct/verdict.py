@@ -35,7 +35,7 @@ from typing import Any
 from ...codegen import forks
 from ...codegen.ir.jax_compat import PROVEN_JAXLIB, processor_of_system, proven_jaxlib
 from ..object_files import DirectCallRefused
-from . import kept, platforms
+from . import kept, object_code
 
 SWITCH = "HLOGRAPH_DIRECT"
 EXPIRES = 24 * 3600.0  # seconds for which a bad verdict counts, which may be the moment's fault
@@ -73,7 +73,7 @@ def switched_off() -> bool:
 def unsupported() -> str:
     """Why there are no direct calls here, whatever a self-test says; "" where there may be."""
     try:
-        platforms.here()
+        object_code.here()
     except DirectCallRefused as error:
         return str(error)
     if not getattr(sys, "_is_gil_enabled", lambda: True)():

@@ -9,6 +9,7 @@ then is dropped, once, for a compile of the module as it is (`compiling.py` has 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -19,9 +20,9 @@ import jax
 import numpy as np
 
 from ...codegen import forks
-from ...codegen.errors import CompileError, PassError
+from ...codegen.errors import CompileError, DeviceError, PassError
 from ...codegen.ir.bindings import ir
-from ...codegen.ir.jax_compat import enable_x64, execution
+from ...codegen.ir.jax_compat import enable_x64, execution, x64_flag
 from ...codegen.signature import CheckSpec, Signature
 from ..calls.from_numpy import NumpyCalls, Way
 from ..direct.object_code import loading
@@ -29,7 +30,6 @@ from ..options import CpuOptions, Numpy
 from .compiling import Check, Made, by_jax, calling_host, inline, jitted, lies_in_memory, numpy_calls, outside
 from .devices import is_synchronous
 from .direct_way import DirectWay
-from .forked import once_within
 from .policy import Plan
 from .prepared import PreparedProgram
 from .stats import Counter, ExecutableStats
@@ -281,3 +281,60 @@ class Executable:
             direct.insist(args)
             self._needs_threads = direct.refused
         return direct.way
+
+
+# ---- in processes that were forked, where XLA's threads are missing --------------------------------------------------
+
+SECONDS = 20.0  # for a first call there, which has no compile to wait for
+
+
+def within(seconds: float, work: Callable[[], Made]) -> Made:
+    """What `work` returns or raises, made in another thread.
+
+    XLA splits some programs (sorts, large factorizations) among threads, which are not in a process that was forked; no
+    one knows which before they run.
+
+    Raises:
+        DeviceError: it does not come back.
+    """
+    from concurrent.futures import Future, wait
+
+    done: Future[Made] = Future()
+    wide = x64_flag().value
+
+    def attempt() -> None:
+        try:
+            with enable_x64(wide):
+                done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=attempt, daemon=True).start()
+    if wait([done], seconds).not_done:
+        raise DeviceError(
+            f"a call did not come back within {seconds:g} s: XLA's threads are not in a process that was forked after "
+            'the first function was compiled; use multiprocessing\'s "forkserver" or "spawn", which is '
+            'pm.sample(..., mp_ctx="forkserver") in PyMC, or one process (cores=1)'
+        )
+    return done.result()
+
+
+def once_within(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call of which the first one has a time limit; where that was over, those after it fail at once."""
+    has_come, failed = False, ""
+
+    def guarded(*args: Any) -> Any:
+        nonlocal has_come, failed
+        if has_come:
+            return call(*args)
+        if failed:
+            raise DeviceError(failed)
+        try:
+            found = within(SECONDS, lambda: call(*args))
+        except DeviceError as error:
+            failed = str(error)
+            raise
+        has_come = True
+        return found
+
+    return guarded

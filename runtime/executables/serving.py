@@ -216,17 +216,14 @@ class Serving:
                 stored, options = self._shelf.get(plan.key), self._options
                 how = plan, self.account, options.cpu, self._runs_on, options.numpy
                 found = Executable(*how) if stored is None else StoredExecutable(stored, *how)
-                found.donated = [i for i in sorted(options.donated) if not self._is_padded(i, plan)]
+                # Of what is padded, calls give a copy, which may be kept.
+                dims = {i: self._signature.arguments[i].dims for i in sorted(options.donated)}
+                found.donated = [i for i in dims if all(dimension.roots(dim) <= plan.exact.keys() for dim in dims[i])]
                 self._executables[plan.key] = found
             if key is not None:
                 self.entries[key] = found
             found.used = number
             return found
-
-    def _is_padded(self, argument: int, plan: Plan) -> bool:
-        """Whether calls give an executable a copy of an argument, which may be kept."""
-        dims = self._signature.arguments[argument].dims
-        return any(not dimension.roots(dim) <= plan.exact.keys() for dim in dims)
 
     # ---- before the first call --------------------------------------------------------------------------------------
 

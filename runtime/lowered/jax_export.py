@@ -16,7 +16,6 @@ from jax import export
 from ...codegen import dims as dimension
 from ...codegen.analysis.platforms import PLATFORMS, has_no_form, in_the_way, known_platforms, possible, refuse_others
 from ...codegen.analysis.symbolic_calls import evaluate
-from ...codegen.constraints import Constraint
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.program import Program
@@ -130,7 +129,9 @@ def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
 
     roots = {root.name: known.canonical(dimension.symbol(root.name)) for root in signature.roots}
     limits: list[str] = []
-    for constraint in sorted(signature.constraints, key=_is_of_one):
+    for constraint in sorted(
+        signature.constraints, key=lambda c: c.relation != "==" or int in (type(c.lhs), type(c.rhs))
+    ):
         lhs, rhs = dimension.substitute(constraint.lhs, roots), dimension.substitute(constraint.rhs, roots)
         if lhs == rhs:
             continue
@@ -150,10 +151,6 @@ def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
                     shape.append(evaluate(known.canonical(dim), sizes))
             specs.append(jax.ShapeDtypeStruct(tuple(shape), argument.dtype))
     return specs
-
-
-def _is_of_one(constraint: Constraint) -> bool:
-    return constraint.relation != "==" or int in (type(constraint.lhs), type(constraint.rhs))
 
 
 @contextmanager

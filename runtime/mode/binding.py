@@ -37,7 +37,7 @@ from ...dialects.transforms import taking_floats
 from ..calls.arguments import MISSING
 from ..calls.path import TRACERS, not_an_array, write
 from ..executables.devices import choose_device, default_device, find_device
-from ..executables.forked import SECONDS, within
+from ..executables.executable import SECONDS, within
 from ..function import Function
 from ..host import ResultShapeError
 from ..options import Numpy

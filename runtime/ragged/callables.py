@@ -103,7 +103,8 @@ class RaggedFunction(OfRows):
         for argument, entry in zip(signature.arguments, self._entries, strict=True):
             # Where the element has the rows' axis too, of size 1, the others are counted behind it.
             rank = len(argument.dims) + (not self._inside)
-            axes = {} if argument.key else _axes_of(entry, self._rows, rank)  # keys come one a row
+            is_shared = not isinstance(entry, tuple | list) or not entry or entry[0] != self._rows
+            axes = {} if argument.key else None if is_shared else own_axes(unfolded(entry, rank))  # keys: one a row
             self._leaves.append(Leaf(argument.name, axes and {axis + self._inside: n for axis, n in axes.items()}))
         self._shapes = [None if a.key else [*map(str, a.dims)] for a in signature.arguments]
         shared = frozenset(i for i, leaf in enumerate(self._leaves) if leaf.axes is None)
@@ -275,12 +276,6 @@ def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str
         else:
             found[names[next(i for i, x in enumerate(inputs) if x is key)]] = entry
     return found
-
-
-def _axes_of(entry: Any, rows: str, rank: int) -> dict[int, str] | None:
-    if entry is None or isinstance(entry, str | int) or not entry or entry[0] != rows:
-        return None
-    return own_axes(unfolded(entry, rank))
 
 
 # ---- functions of JAX -----------------------------------------------------------------------------------------------

@@ -68,10 +68,6 @@ def call(callee: Callee, arrays: Sequence[Any]) -> list[Any]:
     return stablehlo_call.bind(*with_equal_axes(arrays), callee=callee)
 
 
-def _abstract(*avals: Any, callee: Callee) -> list[Any]:
-    return result_avals(avals, callee.result_types([aval.shape for aval in avals]), callee.weak)
-
-
 def _impl(*arrays: Any, callee: Callee) -> Sequence[Any]:
     found = callee.run(arrays)
     if found is not None:
@@ -310,7 +306,9 @@ def _rule(rule: Callable[..., Any], by_jax: Callable[..., Any]) -> Callable[...,
 
 
 stablehlo_call.def_impl(_rule(_impl, lambda inline, *arrays: inline(arrays)))
-stablehlo_call.def_abstract_eval(_abstract)
+stablehlo_call.def_abstract_eval(
+    lambda *avals, callee: result_avals(avals, callee.result_types([x.shape for x in avals]), callee.weak)
+)
 jax_mlir.register_lowering(stablehlo_call, _rule(_lower, _lower_inline))
 ad.primitive_jvps[stablehlo_call] = _rule(_jvp, _jvp_of_inline)
 ad.primitive_transposes[stablehlo_call] = _rule(_transpose, _transpose_of_inline)

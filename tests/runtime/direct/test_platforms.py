@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from hlograph.runtime import object_files
-from hlograph.runtime.direct import call, native_code, object_code, platforms, verdict
+from hlograph.runtime.direct import call, native_code, object_code, verdict
 from hlograph.runtime.direct.call import DirectCall, compare, serialized
 from hlograph.runtime.direct.executable import CpuExecutable
 from hlograph.runtime.object_files import DirectCallRefused
@@ -75,12 +75,12 @@ def _targets() -> None:
     llvm.initialize_all_asmprinters()
 
 
-def on(system: str, monkeypatch: pytest.MonkeyPatch) -> platforms.Platform:
+def on(system: str, monkeypatch: pytest.MonkeyPatch) -> object_code.Platform:
     """As if this were another system."""
     name, machine = SYSTEMS[system]
     monkeypatch.setattr("sys.platform", name)
     monkeypatch.setattr("platform.machine", lambda: machine)
-    return platforms.here()
+    return object_code.here()
 
 
 def made(system: str, text: str = KERNEL, name: str = "kernel", more: str = "", **options: Any) -> bytes:
@@ -147,9 +147,9 @@ def test_damaged_object_files_are_refused_or_read(system: str, monkeypatch: pyte
 
 def test_kernels_of_another_system_run_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Object files of Windows on x86-64, of macOS on ARM: read, loaded by LLVM, and run with PJRT's bits."""
-    processor = platforms.here().mode
+    processor = object_code.here().mode
     system = {"mxcsr": "x86_64-pc-windows-msvc", "fpcr": "arm64-apple-macosx"}[processor]
-    native, find = platforms.here(), platforms.c_function
+    native, find = object_code.here(), object_code.c_function
     with jax.enable_x64(True):
         x = np.linspace(0.1, 4, 5)
         compiled = jax.jit(lambda x: jnp.log(x) * 2.5).lower(x).compile()
@@ -231,16 +231,16 @@ def test_functions_of_the_c_library(system: str, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ctypes, "CDLL", lambda name, mode: libraries[name])
     for name in ("memcpy", "log", *(set(here.outside) & {"__chkstk", "__sincos_stret"})):
         (first, *_) = [library for library in libraries.values() if name in library._functions]
-        assert platforms.c_function(name) == first.address(name)
+        assert object_code.c_function(name) == first.address(name)
     with pytest.raises(DirectCallRefused, match="this C library has no cosh"):
-        platforms.c_function("cosh")
+        object_code.c_function("cosh")
 
     def missing(name: str, mode: int) -> Any:
         raise OSError(name)
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
     with pytest.raises(DirectCallRefused, match="this system has no C library"):
-        platforms.c_function("log")
+        object_code.c_function("log")
 
 
 WITHOUT_LINUX = """
@@ -255,10 +255,10 @@ for owner, names in {missing!r}.items():
 sys.modules["fcntl"] = None
 
 from hlograph.runtime.direct import kept
-from hlograph.runtime.direct import platforms, self_test, verdict
+from hlograph.runtime.direct import object_code, self_test, verdict
 
-ours = platforms.PLATFORMS["linux", machine]
-platforms.PLATFORMS[{name!r}, {machine!r}] = ours  # object files and libraries stay Linux's
+ours = object_code.PLATFORMS["linux", machine]
+object_code.PLATFORMS[{name!r}, {machine!r}] = ours  # object files and libraries stay Linux's
 assert not self_test.FORKS and not verdict.is_familiar() and not verdict.unsupported()
 verdict.SELF_TEST = "-c", "print('first: direct call'); print('good 1: in another process')"
 assert verdict.found() == verdict.Verdict(True, "in another process")

@@ -575,7 +575,7 @@ def test_routes_are_taken_and_forgotten(add, monkeypatch):
 
 
 def test_a_first_call_in_a_forked_process_has_a_time_limit():
-    from hlograph.runtime.executables.forked import within
+    from hlograph.runtime.executables.executable import within
 
     assert within(5.0, lambda: [1]) == [1]
     with pytest.raises(ZeroDivisionError):
