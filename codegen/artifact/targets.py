@@ -66,18 +66,8 @@ from ..renamed import nearest, renamed_options
 from ..signature import Argument, CheckSpec, Result, Signature, flags_type
 from .parameters import self_contained
 
-# The first tagged release of each StableHLO version (github.com/openxla/stablehlo/tags).
+# The first tagged release of each StableHLO version from 1.0 on (github.com/openxla/stablehlo/tags).
 RELEASED: Mapping[str, str] = {
-    "0.9.0": "2023-03-02",
-    "0.10.0": "2023-04-20",
-    "0.11.0": "2023-05-03",
-    "0.12.0": "2023-05-26",
-    "0.14.0": "2023-06-29",
-    "0.15.0": "2023-11-09",
-    "0.16.0": "2023-12-05",
-    "0.17.0": "2024-01-04",
-    "0.18.0": "2024-02-14",
-    "0.19.0": "2024-03-13",
     "1.0.0": "2024-05-14",
     "1.1.0": "2024-05-30",
     "1.2.0": "2024-07-08",
@@ -245,7 +235,7 @@ def _version_at(text: str) -> str:
         raise OptionError(f"target {text!r} is no date: {error}") from None
     known = [version for version, released in RELEASED.items() if date.fromisoformat(released) <= day]
     if not known:
-        raise OptionError(f"target {text!r} is before StableHLO's first release with portable bytecode, 2023-03-02")
+        raise OptionError(f"target {text!r} is before StableHLO 1.0 of 2024-05-14, the first with a promise")
     return min(max(known, key=_order), current_version(), key=_order)
 
 
