@@ -15,26 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import files
 from .console import columns, count, format_dims, format_seconds
 from .explain import explain
-from .files import (
-    STDIN,
-    Dims,
-    dims_option,
-    display_name,
-    emit_program,
-    for_target,
-    load_option,
-    load_program,
-    module_output_option,
-    output_option,
-    policy_option,
-    read_module,
-    sizes_option,
-    target_option,
-    trusted_option,
-    with_dims,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,9 +65,9 @@ def app(flags: dict[str, bool] | None, traceback: bool) -> None:
 
 @click.command()
 @click.argument("graph", metavar="FILE.py:NAME")
-@module_output_option
-@target_option
-@dims_option
+@files.module_output_option
+@files.target_option
+@files.dims_option
 @click.option(
     "--platform",
     "platforms",
@@ -97,7 +80,7 @@ def emit(
     graph: str,
     output: str | None,
     target: str | None,
-    dims: Sequence[Dims],
+    dims: Sequence[files.Dims],
     platforms: Sequence[str],
     name: str,
 ) -> None:
@@ -107,8 +90,8 @@ def emit(
     as hlograph.emit_stablehlo makes of a function of JAX arrays, or a function without arguments that returns one of
     these.
     """
-    program = emit_program(graph, dims=dims, name=name, platforms=platforms)
-    program = for_target(program, target, output)
+    program = files.emit_program(graph, dims=dims, name=name, platforms=platforms)
+    program = files.for_target(program, target, output)
     if output is None:
         click.echo(program.text.rstrip("\n"))
         return
@@ -131,11 +114,11 @@ Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 @click.command()
 @click.argument("module", metavar="MODULE")
 @click.option("--inputs", metavar="FILE.npz", help="The arguments: one array for each name.")
-@output_option("--output", "-o", suffixes=(".npz",), text="Write the results to this file, by name.")
+@files.output_option("--output", "-o", suffixes=(".npz",), text="Write the results to this file, by name.")
 @click.option("--device", type=click.Choice(["cpu", "gpu", "tpu"]), help="Where to run; else JAX's default device.")
 @click.option("--interpret", is_flag=True, help="Use StableHLO's reference interpreter: slow, shares no code with XLA.")
-@dims_option
-@trusted_option
+@files.dims_option
+@files.trusted_option
 @click.option(
     "--allow",
     metavar="NAME",
@@ -148,7 +131,7 @@ def run(
     output: str | None,
     device: str | None,
     interpret: bool,
-    dims: Sequence[Dims],
+    dims: Sequence[files.Dims],
     trusted: bool,
     allow: tuple[str, ...],
 ) -> None:
@@ -164,10 +147,10 @@ def run(
 
     if device and interpret:
         raise click.UsageError("--device and --interpret exclude each other: the interpreter runs on the host")
-    bundled = hlograph.load_bundle(module, trusted=trusted) if module != STDIN and is_bundle(module) else None
+    bundled = hlograph.load_bundle(module, trusted=trusted) if module != files.STDIN and is_bundle(module) else None
     if bundled is not None and dims:
         raise click.UsageError("--dims is for modules; a bundle has its sizes in it")
-    program = load_program(module, trusted, allow, dims) if bundled is None else bundled.program
+    program = files.load_program(module, trusted, allow, dims) if bundled is None else bundled.program
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
     if interpret:
         results, seconds = _timed(program, program.interpret, arguments)
@@ -321,19 +304,19 @@ def _list_passes(context: click.Context, _parameter: click.Parameter, value: boo
     help="Say on stderr what this pass or rewrite did to which op, and what it left alone and why; with a text, of the "
     "ops alone whose line has it ('pad:%3', 'pad:line 7'). It is run last if --pass does not name it.",
 )
-@load_option
-@module_output_option
-@target_option
+@files.load_option
+@files.module_output_option
+@files.target_option
 @click.option(
     "--without-derivatives",
     "alone",
     is_flag=True,
     help="Leave out the pullback of a file that was saved with derivatives=1, which no pad or batch can follow.",
 )
-@dims_option
+@files.dims_option
 @click.option("--split-input-file", is_flag=True, help=f"Take the parts between lines '{SEPARATOR}' each by itself.")
 @click.option("--list", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes, help="List the passes.")
-@trusted_option
+@files.trusted_option
 def opt(
     module: str,
     passes: Sequence[str],
@@ -341,7 +324,7 @@ def opt(
     output: str | None,
     target: str | None,
     alone: bool,
-    dims: Sequence[Dims],
+    dims: Sequence[files.Dims],
     split_input_file: bool,
     trusted: bool,
 ) -> None:
@@ -359,22 +342,22 @@ def opt(
         raise click.UsageError("--split-input-file gives several modules, which only a .mlir file can hold")
     if target is not None and output is not None and split_input_file:
         raise click.UsageError("--target with -o writes one module; leave out --split-input-file")
-    source = read_module(module)
+    source = files.read_module(module)
     sections = list(_sections(source)) if split_input_file else [source]
     programs: list[Program] = []
     failures: list[Exception] = []
     reports: list[Report] = []
     for section in sections:  # one that fails does not keep the others from being printed
         try:
-            program = hlograph.Program.parse(section, filename=display_name(module), trusted=trusted, allow=["*"])
-            program = with_dims(program.with_derivatives(0) if alone else program, dims)
+            program = hlograph.Program.parse(section, filename=files.display_name(module), trusted=trusted, allow=["*"])
+            program = files.with_dims(program.with_derivatives(0) if alone else program, dims)
             programs.append(program.optimize(passes, reports=reports if explained else None))
         except hlograph.errors.HlographError as error:
             failures.append(error)
     if reports:
         _explain(reports, explained)
     if not failures:
-        programs = [for_target(program, target, output) for program in programs]
+        programs = [files.for_target(program, target, output) for program in programs]
     if not failures and output is not None and not split_input_file:
         programs[0].save(output, target=target)
         return
@@ -424,7 +407,7 @@ def _sections(source: bytes) -> Iterator[bytes]:
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
-@trusted_option
+@files.trusted_option
 def inspect(file: str, as_json: bool, trusted: bool) -> None:
     """Show what is in a file, without compiling or running it.
 
@@ -473,9 +456,9 @@ def _text(value: Any) -> str:
 
 @click.command()
 @click.argument("module", metavar="MODULE")
-@output_option("--output", "-o", suffixes=(".bundle", ".safetensors"), text="The file to write.", required=True)
-@sizes_option("--sizes", "Compile for 'n=100,m=3'; may be given again. Without it for the only sizes there are.")
-@policy_option
+@files.output_option("--output", "-o", suffixes=(".bundle", ".safetensors"), text="The file to write.", required=True)
+@files.sizes_option("--sizes", "Compile for 'n=100,m=3'; may be given again. Without it for the only sizes there are.")
+@files.policy_option
 @click.option("--outputs", type=click.Choice(["numpy", "jax"]), default="numpy", help="The arrays that calls return.")
 @click.option(
     "--platform",
@@ -485,8 +468,8 @@ def _text(value: Any) -> str:
     help="Compile for this platform, of which a device must be here; may be given again. Without it for those that "
     "the module says it is for, or the CPU.",
 )
-@dims_option
-@trusted_option
+@files.dims_option
+@files.trusted_option
 def bundle(
     module: str,
     output: str,
@@ -494,7 +477,7 @@ def bundle(
     policy: Any,
     outputs: str,
     platforms: Sequence[str],
-    dims: Sequence[Dims],
+    dims: Sequence[files.Dims],
     trusted: bool,
 ) -> None:
     """Write a module and executables for sets of sizes into one file, for a quick start.
@@ -506,7 +489,7 @@ def bundle(
 
     from ..runtime.bundles.bundle import facts
 
-    program = load_program(module, trusted, dims=dims)
+    program = files.load_program(module, trusted, dims=dims)
     path = hlograph.bundle(
         program, output, sizes=list(sizes) or None, platforms=platforms or None, policy=policy, outputs=outputs
     )

@@ -16,21 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from . import files
 from .console import columns, format_dims
 from .console import page as html_page
-from .files import (
-    STDIN,
-    Dims,
-    dims_option,
-    emit_program,
-    is_graph,
-    load_option,
-    load_program,
-    output_option,
-    policy_option,
-    sizes_option,
-    trusted_option,
-)
 
 if TYPE_CHECKING:
     from ..runtime.lowered.stages import Lowered
@@ -47,32 +35,32 @@ results; compile: how long XLA took, and pass: the pass. What XLA gets is the st
 
 @click.command()
 @click.argument("file", metavar="FILE")
-@dims_option
-@policy_option
-@sizes_option("--bounds", "Look at padding with these bounds of sizes: 'n=128,m=16'.")
-@output_option(
+@files.dims_option
+@files.policy_option
+@files.sizes_option("--bounds", "Look at padding with these bounds of sizes: 'n=128,m=16'.")
+@files.output_option(
     *("--html", "page"),
     suffixes=(".html",),
     text="Write a page to this file instead: with all operations, or of stages with what each changes.",
 )
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
-@sizes_option("--sizes", "For --stages: what sizes are: 'n=128,m=16'.")
+@files.sizes_option("--sizes", "For --stages: what sizes are: 'n=128,m=16'.")
 @click.option(
     "--optimize",
     metavar="NAME",
     multiple=True,
     help="For --stages: a pass, default, exact or none, in place of the default ones.",
 )
-@load_option
+@files.load_option
 @click.option("--stage", metavar="NAME", help="Print one stage's text: emitted, a pass, lowered (XLA's input), hlo.")
 @click.option("--diff", is_flag=True, help="For --stage: print how it differs from the stage before.")
 @click.option(
     "--costs/--no-costs", default=True, help="For --stages: flops, bytes and memory, a compile for each stage."
 )
-@trusted_option
+@files.trusted_option
 def explain(
     file: str,
-    dims: Sequence[Dims],
+    dims: Sequence[files.Dims],
     policy: Any,
     bounds: Sequence[dict[str, int]],
     page: str | None,
@@ -94,12 +82,12 @@ def explain(
     """
     from ..codegen.artifact.files import write_atomically
 
-    if is_graph(file):
-        program = emit_program(file, dims=dims)
+    if files.is_graph(file):
+        program = files.emit_program(file, dims=dims)
     else:
         # Where it is only read, and not compiled, all calls may be in it.
-        program = load_program(file, trusted, () if stages or stage is not None else ["*"], dims)
-    title = "stdin" if file == STDIN else file
+        program = files.load_program(file, trusted, () if stages or stage is not None else ["*"], dims)
+    title = "stdin" if file == files.STDIN else file
     if stages or stage is not None:
         if bounds:
             raise click.UsageError("--bounds is not for --stages: --policy 128 pads there, --sizes says what sizes are")
