@@ -98,13 +98,13 @@ class RaggedFunction(OfRows):
         signature = self.program.signature
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
         names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
-        self._entries = [names.get(a.name) for a in signature.arguments]
+        self._entries: list[Any] = [names.get(a.name) for a in signature.arguments]
         self._leaves = []
         for argument, entry in zip(signature.arguments, self._entries, strict=True):
             # Where the element has the rows' axis too, of size 1, the others are counted behind it.
             rank = len(argument.dims) + (not self._inside)
-            is_shared = not isinstance(entry, tuple | list) or not entry or entry[0] != self._rows
-            axes = {} if argument.key else None if is_shared else own_axes(unfolded(entry, rank))  # keys: one a row
+            of_rows = isinstance(entry, tuple | list) and entry and entry[0] == self._rows
+            axes = {} if argument.key else own_axes(unfolded(entry, rank)) if of_rows else None  # keys: one a row
             self._leaves.append(Leaf(argument.name, axes and {axis + self._inside: n for axis, n in axes.items()}))
         self._shapes = [None if a.key else [*map(str, a.dims)] for a in signature.arguments]
         shared = frozenset(i for i, leaf in enumerate(self._leaves) if leaf.axes is None)
