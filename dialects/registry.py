@@ -134,6 +134,17 @@ def _load() -> None:
         import_module(f"..tensor.{file}", __name__)
 
 
+def of_classes() -> dict[type, Lowering]:
+    """The rules registered for classes, which are users'."""
+    return dict(_BY_CLASS)
+
+
+def add(rules: dict[type, Lowering]) -> None:
+    """Registers rules of another process."""
+    _BY_CLASS.update(rules)
+    _FOUND.clear()
+
+
 def read_graph(graph: Any, **options: Any) -> Any:
     """Reads a graph object with the reader of the library that it comes from.
 

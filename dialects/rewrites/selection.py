@@ -72,6 +72,8 @@ FAMILIES: tuple[Family, ...] = (
     (frozenset({"Gamma", "GammaLn", "Psi", "TriGamma"}), (SUMS,)),
     (frozenset({"Reciprocal", "TrueDiv"}), (QUOTIENTS,)),
     (frozenset({"Sqrt"}), ("local_sqrt_of_sqr",)),
+    # PyMC makes vectors of sizes with checks of which it takes some: the others, which may fail, are not asked for.
+    (frozenset({"MakeVector"}), ("local_subtensor_make_vector",)),
     # Differentiation leaves reductions where something may have been broadcast, and no mask is seen through one.
     (frozenset({"Switch"}), (QUOTIENTS, SUMS, "local_useless_reduce", "local_reduce_broadcastable")),
 )
@@ -134,10 +136,12 @@ class Rewrites:
         if not families and not inside:
             return list(outputs)
         found = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
-        if self._checks(order(found, set(inputs))) < self._checks(nodes):
-            # What cancelled held a check: none is ever dropped.
+        checks = self._checks(order(found, set(inputs)))
+        if checks < self._checks(nodes):
             families = tuple((ops, tuple(x for x in names if x not in (QUOTIENTS, SUMS))) for ops, names in families)
-            found = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
+            uncancelled = Rebuilding(self._tracker(families), nodes, ops=inside).outputs(outputs)
+            if checks < self._checks(order(uncancelled, set(inputs))):  # what cancelled held a check: none is dropped
+                return uncancelled
         return found
 
     def _inside(self, op: Any) -> Any:

@@ -282,7 +282,9 @@ class Binding:
         Returns:
             Why there can be no such calls; "" if there can.
         """
-        if not isinstance(self.function, Function):
+        if isinstance(self.function, Refusal):
+            return "of what its Python gives the shapes are found in a call"
+        if not self.results:
             return ""
         options = self.function.options
         if options.numpy is None or options.cpu.direct is False or self._sparse:

@@ -6,49 +6,47 @@ compares with becomes a union with ours, PyMC's call of nutpie passes a mode of 
 knows `backend="stablehlo"`. So are those with which PyMC starts processes. All of it acts on modes of ours only.
 
 Worker processes of PyMC's samplers are forked where their functions need no threads, else started anew: XLA's threads
-are not in a forked process, and one that is started anew imports the main module again, which a script without a main
-guard does not survive.
+are not in a forked process. One that is started anew does not import the main module, which a script without a main
+guard would not survive: what a worker needs of it goes along by value, as in a notebook.
 """
 
 from __future__ import annotations
 
-import ast
 import io
 import multiprocessing
-import os
+import multiprocessing.spawn as spawning
 import pickle
 import sys
 import threading
-import tokenize
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from multiprocessing.spawn import get_preparation_data
 from types import ModuleType
 from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 import pymc
+import pytensor
 from pymc.model import Model, modelcontext
 from pymc.sampling import mcmc, parallel, population
 from pymc.smc import sampling as smc
 from pytensor.compile import Function
 from pytensor.compile.mode import get_mode
+from pytensor.compile.ops import FromFunctionOp
 from pytensor.graph.basic import Variable
 
 from ...codegen.errors import OptionError, UnsupportedVersionError
+from ...dialects import registry
 from ...dialects.replaced import Replaced, Use, replacing
 from ..mode.classes import NAME
 from ..pytensor.linker import StableHLOLinker
 from .in_jax import check_model
 
 BACKEND = "stablehlo"
-GUARD = 'if __name__ == "__main__":'
-# What the test of a guard has in it.
-_GUARDS = {"__name__", "current_process", "parent_process"}
-_ENDS = {"exit", "_exit", "quit"}
 
 # What nutpie has nothing for: the values that say so little that they may be given.
 _REFUSED: dict[str, tuple[Any, str]] = {
@@ -191,7 +189,7 @@ def _with_our_backend(original: Any, model: Any, *, backend: str = "numba", **op
 
 
 class Workers:
-    """One of multiprocessing's contexts, whose processes are not started where they would run a script again.
+    """One of multiprocessing's contexts, whose processes do not import the main module.
 
     Args:
         context: multiprocessing's.
@@ -204,20 +202,80 @@ class Workers:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.context, name)
 
-    def Process(self, *args: Any, **options: Any) -> Any:
-        """A process; see `multiprocessing.Process`.
+    def Process(self, *, target: Callable[..., Any], **options: Any) -> Any:
+        """A process; see `multiprocessing.Process`."""
+        if self.context.get_start_method() == "fork":
+            return self.context.Process(target=target, **options)
+        self.context.set_forkserver_preload([__name__])  # so that PyMC is imported once for all workers
+        process = self.context.Process(target=partial(_run_as_here, _state(), target), **options)
+        process._Popen = partial(_without_main, process._Popen)
+        return process
 
-        Raises:
-            OptionError: it would import this program's main module, which would start one again.
-        """
-        place = "" if self.context.get_start_method() == "fork" else unguarded()
-        if place:
-            raise OptionError(
-                f"a worker of this sampler starts by {self.context.get_start_method()!r}, which runs the main module "
-                f"again, and {place}: put what samples under `{GUARD}` in a script, or let one process sample "
-                "(cores=1, parallel=False in Pathfinder), or nutpie (hlograph.pymc.sample), which needs no processes"
-            )
-        return self.context.Process(*args, **options)
+
+_STARTING = threading.local()
+
+
+def _without_main(start: Callable[[Any], Any], process: Any) -> Any:
+    """Starts a process that does not import the main module."""
+    _STARTING.alone = True
+    try:
+        return start(process)
+    finally:
+        _STARTING.alone = False
+
+
+@replacing
+def _preparation(original: Any, name: str) -> dict[str, Any]:
+    """What multiprocessing has a new process do first."""
+    found = original(name)
+    if getattr(_STARTING, "alone", False):
+        found = {key: value for key, value in found.items() if not key.startswith(("init_main", "main_path"))}
+    return found
+
+
+def _state() -> bytes:
+    """What the main module may have set that functions are compiled by."""
+    flags = pytensor.config._config_var_dict
+    chosen = {name: flag.val for name, flag in flags.items() if flag.mutable and hasattr(flag, "val")}
+    return cloudpickle.dumps((chosen, registry.of_classes()))
+
+
+def _run_as_here(state: bytes, target: Callable[..., Any], *args: Any) -> None:
+    """In a worker: the target, with the state of the process that started it."""
+    flags, rules = pickle.loads(state)
+    for name, value in flags.items():
+        if getattr(pytensor.config, name) != value:
+            setattr(pytensor.config, name, value)
+    registry.add(rules)
+    with HOOKS.use():
+        target(*args)
+
+
+def _raised(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """How a worker's error is pickled, whose class may be the main module's."""
+
+    def reduce(error: Any) -> Any:
+        rebuild, (raised, text) = original(error)
+        return _raise_again, (rebuild, cloudpickle.dumps(raised), text)
+
+    return reduce
+
+
+def _raise_again(rebuild: Callable[[Any, str], Any], raised: bytes, text: str) -> Any:
+    return rebuild(pickle.loads(raised), text)
+
+
+def _by_value(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """How functions that are ops (`wrap_py`) are pickled: PyTensor has the module's name, which is not imported."""
+
+    def reduce(op: Any) -> Any:
+        function, infer_shape = (vars(op)[f"_FromFunctionOp__{name}"] for name in ("fn", "infer_shape"))
+        with suppress(pickle.PicklingError):
+            if function.__module__ != "__main__":
+                return original(op)
+        return type(op), (function, op.itypes, op.otypes, infer_shape)
+
+    return reduce
 
 
 @replacing
@@ -256,7 +314,7 @@ def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Map
     if by_choice:
         fork = getattr(context, "get_start_method", multiprocessing.get_start_method)() == "fork"
     else:
-        fork = sys.platform != "darwin" and (multiprocessing.get_start_method() == "fork" or bool(unguarded()))
+        fork = sys.platform != "darwin" and multiprocessing.get_start_method() == "fork"
     if not fork:
         return context
     reason = next(filter(None, (_refusal(*each, point) for each in work)), "")
@@ -316,56 +374,13 @@ def _functions(work: Any) -> tuple[list[Any], str]:
     return finder.found, ""
 
 
-# ---- the main module ----------------------------------------------------------------------------------------------
-
-
-def unguarded() -> str:
-    """Where the main module is now, if a process that imports it would come to the same place; else "".
-
-    Only what is sure counts: modules without a file are not imported, nor those of packages, and a line that is under a
-    condition on `__name__` is not reached.
-    """
-    main, wanted = sys.modules["__main__"], get_preparation_data("worker")
-    path = wanted.get("init_main_from_path")
-    if path is None and not wanted.get("init_main_from_name", "__main__").endswith("__main__"):
-        path = getattr(main, "__file__", None)
-    if path is None or os.path.splitext(os.path.basename(path))[0] == "ipython":
-        return ""
-    if not os.path.isfile(path):
-        return f"there is no file of it ({os.path.basename(path)})"
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    lines: list[int] = []
-    top = False
-    while frame is not None:
-        if frame.f_globals is vars(main) and os.path.abspath(frame.f_code.co_filename) == os.path.abspath(path):
-            lines.append(frame.f_lineno)
-            top = top or frame.f_code.co_name == "<module>"
-        frame = frame.f_back
-    if not top:
-        return ""
-    with tokenize.open(path) as file:
-        tree = ast.parse(file.read())
-    if any(_is_guard(node, line) for node in ast.walk(tree) for line in lines):
-        return ""
-    return f"line {lines[-1]} of {os.path.basename(path)}, which samples, is under no `{GUARD}`"
-
-
-def _is_guard(node: ast.AST, line: int) -> bool:
-    """Whether a node has this line run in the main process only."""
-    if not isinstance(node, ast.If | ast.IfExp | ast.BoolOp):
-        return False
-    names = {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(getattr(node, "test", node))}
-    last: Any = node.body[-1] if isinstance(node, ast.If) else node
-    called: Any = getattr(getattr(last, "value", None), "func", None)
-    ends = isinstance(last, ast.Return | ast.Raise) or getattr(called, "attr", getattr(called, "id", "")) in _ENDS
-    end = node.end_lineno or node.lineno
-    return bool(names & _GUARDS) and node.lineno <= line and (line <= end or ends)
-
-
 _CONTEXT = "_initialize_multiprocessing_context"
 _WORKERS: list[tuple[Any, str, Callable[[Any], Any]]] = [
     (parallel, "ParallelSampler", forked_where_possible),
     (population, "PopulationStepper", one_process),
+    (spawning, "get_preparation_data", _preparation),
+    (FromFunctionOp, "__reduce__", _by_value),
+    (parallel.ExceptionWithTraceback, "__reduce__", _raised),
 ]
 _IN_PYMC: list[tuple[Any, str, Callable[[Any], Any]]] = [
     (mcmc, "NumbaLinker", lambda linker: linker | StableHLOLinker),  # whose models nutpie can have

@@ -9,6 +9,7 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.replace import vectorize_graph
+from pytensor.raise_op import Assert
 from support import REWRITES, assert_same, reference, rewritten
 
 import hlograph
@@ -247,6 +248,24 @@ def test_a_rewritten_graph_has_a_gradient_and_batches() -> None:
     values, slopes = reference([batch], batched, [np.stack([point, point])])
     np.testing.assert_allclose(values, [reference([X], [value], [point])[0]] * 2, rtol=1e-12)
     np.testing.assert_allclose(slopes, [expected, expected], rtol=1e-9)
+
+
+def test_a_check_counts_where_its_value_is_taken() -> None:
+    """Of a vector of scalars; what cancels beside it is cancelled all the same, and drops no other check."""
+    first, second = (Assert(name)(X[i], pt.eq(X[i], i)) for i, name in enumerate(("first", "second")))
+    ratio = pt.exp(X[0]) / (1 + pt.exp(X[0]))
+    for outputs, point, failing in [
+        ([pt.stack([first, second])[1], ratio], [800.0, 1.0], None),
+        ([pt.stack([first, second])[1] + first * 0, ratio], [800.0, 1.0], "first"),
+        ([pt.stack([first, second])[:1]], [0.0, 2.0], None),
+        ([pt.stack([first, second])], [0.0, 2.0], "second"),
+    ]:
+        function = hlograph.function([X], outputs)
+        if failing is None:
+            assert np.isfinite(np.concatenate([np.ravel(x) for x in np.atleast_1d(function(np.array(point)))])).all()
+            continue
+        with pytest.raises(AssertionError, match=failing):
+            function(np.array(point))
 
 
 def test_everything_of_the_librarys_own() -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import pickle
 import platform
 import subprocess
 import sys
@@ -10,13 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytensor
+import pytensor.tensor as pt
 import pytest
+from pytensor.compile.ops import wrap_py
 from pytensor.tensor.fft import rfft
 
 import hlograph
-from hlograph.errors import OptionError
 
 pm = pytest.importorskip("pymc", minversion="6.3")
 
@@ -65,7 +68,6 @@ def test_functions_that_are_called_directly_run_in_forked_processes(name: str, m
     found: list[str] = []
     fitting = workers._fitting
     monkeypatch.setattr(workers, "_fitting", lambda *args: found.append(fitting(*args)) or found[-1])
-    monkeypatch.setattr(workers, "unguarded", lambda: "nowhere")
     several, one = (sampled(STEPS[name], count=name == "Gibbs", cores=cores) for cores in (2, 1))
     assert [context.get_start_method() for context in found] == ["fork"]
     for variable in one.posterior:
@@ -117,26 +119,69 @@ def test_what_pymc_chooses() -> None:
         assert isinstance(context(None), workers.Workers)
 
 
-def pathfinder(**options: Any) -> None:
-    extras = pytest.importorskip("pymc_extras")
-    extras.fit(method="pathfinder", num_paths=2, cores=2, progressbar=False, random_seed=1, **MODE, **options)
+class OfMain(ValueError):
+    """What a script defines, once its module is the main one."""
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "run",
-    [
-        lambda: pm.sample_smc(20, chains=2, cores=2, progressbar=False, random_seed=1, **MODE),
-        lambda: pm.sample(20, tune=20, cores=2, nuts_sampler="pymc", mp_ctx="spawn", **MODE, **QUICK),
-        pathfinder,
-    ],
-    ids=["sequential Monte Carlo", "spawn", "Pathfinder"],
-)
-def test_a_script_without_a_guard_stops_before_the_first_worker(run: Callable[[], Any], monkeypatch: Any) -> None:
-    monkeypatch.setattr(workers, "unguarded", lambda: "line 7 is under no guard")
-    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", lambda self: pytest.fail("a process"))
-    with regression(), pytest.raises(OptionError, match=r"line 7 is under no guard: .*__main__.*cores=1"):
-        run()
+@pytest.fixture
+def main(monkeypatch: Any) -> Any:
+    """A script without a main guard, as the main module; a function of it that is an op, and its class of errors."""
+    made = ModuleType("__main__")
+    made.__file__ = __file__
+    square = wrap_py([pt.dvector], [pt.dvector])(_square)
+    monkeypatch.setattr(_square, "__module__", "__main__")
+    monkeypatch.setattr(OfMain, "__module__", "__main__")
+    vars(made).update(square=square, OfMain=OfMain)
+    monkeypatch.setitem(sys.modules, "__main__", made)
+    return made
+
+
+def _square(values: Any) -> Any:
+    return values**2
+
+
+@pytest.mark.parametrize("method", ["forkserver", "spawn"])
+def test_a_worker_imports_no_main_module(method: str, main: Any, monkeypatch: Any) -> None:
+    """It gets PyTensor's configuration and the rules of the process that starts it."""
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip("there is no such start method here")
+    context = multiprocessing.get_context(method)
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        context.Process, "_Popen", staticmethod(lambda p: told.append(multiprocessing.spawn.get_preparation_data("w")))
+    )
+    assert "init_main_from_path" in multiprocessing.spawn.get_preparation_data("w")
+    seen: list[Any] = []
+    with pytensor.config.change_flags(floatX="float32"):
+        process = workers.Workers(context, given=False).Process(
+            target=lambda x: seen.append((x, pytensor.config.floatX)), args=(3,), daemon=True
+        )
+    process._Popen(process)
+    assert told
+    assert not [name for data in told for name in data if "main" in name]
+    with pytensor.config.change_flags(floatX="float64"):
+        process.run()
+    assert seen == [(3, "float32")]
+
+
+def test_what_a_script_defines_goes_along_by_value(main: Any, monkeypatch: Any) -> None:
+    """Functions that are ops, and errors, which are of the same class again where they came from."""
+    x = pt.dvector()
+    payload = cloudpickle.dumps(main.square(x))
+    error = cloudpickle.dumps(pm.sampling.parallel.ExceptionWithTraceback(OfMain("why"), None))
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+    op = pickle.loads(payload).owner.op
+    np.testing.assert_array_equal(op.make_node(x).outputs[0].eval({x: [3.0]}, mode="FAST_COMPILE"), [9.0])
+    with pytest.raises(OfMain, match="why"):
+        raise pickle.loads(error)
+
+
+def test_python_of_unknown_shapes_is_not_forked(main: Any) -> None:
+    with pm.Model() as model:
+        pm.Potential("p", -main.square(pm.Normal("b", shape=2)).sum())
+        step = pm.Metropolis(**MODE)
+    reason = [workers._refusal(*each, model.initial_point()) for each in workers._works(step)]
+    assert any("Python" in text for text in reason)
 
 
 def test_a_population_is_stepped_in_one_process() -> None:
@@ -144,66 +189,45 @@ def test_a_population_is_stepped_in_one_process() -> None:
     assert np.isfinite(sampled(lambda: pm.DEMetropolis(**MODE), chains=4, cores=2).posterior.slopes).all()
 
 
-SCRIPTS = {
-    "probe()": True,
-    "import sys\nfor i in range(1):\n    probe(\n        i\n    )": True,
-    "def run():\n    probe()\nif 1:\n    run()": True,
-    'if __name__ == "__main__":\n    x = 1\nprobe()': True,
-    'if __name__ == "__main__":\n    probe()': False,
-    'def run():\n    probe()\nif __name__ == "__main__":\n    run()': False,
-    '__name__ == "__main__" and probe()': False,
-    'x = probe() if __name__ == "__main__" else None': False,
-    'def run():\n    if __name__ == "__main__":\n        probe()\nrun()': False,
-    'def run():\n    if __name__ != "__main__":\n        return\n    probe()\nrun()': False,
-    'import sys\nif __name__ != "__main__":\n    sys.exit()\nprobe()': False,
-    "import multiprocessing\nif multiprocessing.parent_process() is None:\n    probe()": False,
-    "exec('probe()')": True,
+PLAIN = """
+print("once")
+import warnings
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from pytensor.compile.ops import wrap_py
+import hlograph.pymc
+
+@wrap_py(itypes=[pt.dvector], otypes=[pt.dvector])
+def square(x):
+    return x**2
+
+QUICK = {"chains": 2, "cores": 2, "progressbar": False, "backend": "STABLEHLO"}
+with pm.Model():
+    pm.Normal("y", pm.Poisson("k", 3), 1, observed=2.0)
+    print("forked", pm.sample(50, tune=50, **QUICK).posterior.k.shape)
+with pm.Model():
+    pm.CustomDist("y", pm.Normal("m"), logp=lambda y, m: -0.5 * (y - m) ** 2, observed=np.ones(3))
+    print("smc", pm.sample_smc(20, **QUICK).posterior.m.shape)
+with pm.Model():
+    pm.Potential("p", -square(pm.Normal("b", shape=2)).sum())
+    print("black box", pm.sample(50, tune=50, **QUICK).posterior.b.shape)
+"""
+WAYS = {
+    "a file": lambda path: {"args": [sys.executable, str(path)]},
+    "-c": lambda path: {"args": [sys.executable, "-c", PLAIN]},
+    "standard input": lambda path: {"args": [sys.executable], "input": PLAIN},
 }
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_the_line_of_a_script_that_comes_to_a_sampler(script: str, tmp_path: Path, monkeypatch: Any) -> None:
-    path = tmp_path / "script.py"
-    path.write_text(script)
-    found: list[str] = []
-    main = ModuleType("__main__")
-    vars(main).update(__file__=str(path), probe=lambda *_: found.append(workers.unguarded()))
-    monkeypatch.setitem(sys.modules, "__main__", main)
-    exec(compile(script, str(path), "exec"), vars(main))
-    assert [bool(place) for place in found] == [SCRIPTS[script]]
-
-
-@pytest.mark.parametrize(("name", "found"), [(None, False), ("<stdin>", True), ("ipython.py", False)])
-def test_main_modules_that_are_no_scripts(name: str | None, found: bool, monkeypatch: Any) -> None:
-    """Notebooks and `python -c` have no file, standard input one that is not there."""
-    main = ModuleType("__main__")
-    if name is not None:
-        main.__file__ = name
-    monkeypatch.setitem(sys.modules, "__main__", main)
-    assert bool(workers.unguarded()) == found
-
-
 @FORKS
-@pytest.mark.skipif("HLOGRAPH_NIGHTLY" not in os.environ, reason="another process imports PyMC")
-def test_a_plain_script(tmp_path: Path) -> None:
-    """The functions of a count and a number are called directly; a sampler that compiles in its workers is refused."""
+@pytest.mark.skipif("HLOGRAPH_NIGHTLY" not in os.environ, reason="other processes import PyMC")
+@pytest.mark.parametrize("way", WAYS)
+def test_a_plain_script(way: str, tmp_path: Path) -> None:
+    """Without a main guard: functions that are called directly, a sampler that compiles in its workers, and Python."""
     path = tmp_path / "plain.py"
-    path.write_text(
-        """
-import warnings
-import pymc as pm
-import hlograph.pymc
-
-print("once")
-with pm.Model():
-    pm.Normal("y", pm.Poisson("k", 3), 1, observed=2.0)
-    trace = pm.sample(50, tune=50, chains=2, cores=2, progressbar=False, backend="STABLEHLO")
-    print(trace.posterior.sizes)
-    pm.sample_smc(20, chains=2, cores=2, progressbar=False, backend="STABLEHLO")
-"""
+    path.write_text(PLAIN)
+    found = subprocess.run(**WAYS[way](path), capture_output=True, text=True, timeout=300)
+    assert found.stdout.split("\n")[:4] == ["once", "forked (2, 50)", "smc (2, 20)", "black box (2, 50, 2)"], (
+        found.stderr
     )
-    found = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=200)
-    assert found.stdout.count("once") == 1
-    assert "'chain': 2" in found.stdout
-    assert "OptionError: " in found.stderr
-    assert "line 11 of plain.py" in found.stderr
