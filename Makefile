@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TODAY := 3.13 3.12 3.14
 PYTHON ?=
 
-.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance demo without-jax aarch64 bench versions smoke canary dist aot ops clean
+.PHONY: help setup test lint types lit pytest docs docs-check nightly gpu outside conformance conformance-jax demo without-jax aarch64 bench versions smoke canary dist aot ops clean
 
 help:
 	@echo 'make setup    create $(VENV) and install hlograph in it, editable, with all extras'
@@ -28,6 +28,7 @@ help:
 	@echo 'make nightly  10,000 random programs through the padding pass (HLOGRAPH_PROGRAMS, HLOGRAPH_SEED), 1,000 under CPU plans, ...'
 	@echo 'make outside  the primitive harnesses that JAX has inside its wheel, 5,490 of them, with named sizes, padded and exact, and under vmap and grad'
 	@echo 'make conformance  PyTensor'"'"'s own tests of its JAX mode and of Scan in the mode STABLEHLO, counted (CONFORMANCE="--suite math")'
+	@echo 'make conformance-jax  tests of JAX, optax, equinox, dynamax, distrax and flax with jax.jit replaced, counted: hours'
 	@echo 'make canary   the newest pre-releases of JAX and PyTensor: private names, plans for CPU, tests (CANARY_SECONDS=900)'
 	@echo 'make dist     wheel and source distribution in dist/, installed in a clean environment and tried from elsewhere'
 	@echo 'make demo     a logistic regression on real data, from a PyTensor graph to a StableHLO artifact and back'
@@ -133,6 +134,11 @@ outside: setup
 CONFORMANCE ?=
 conformance: setup
 	@$(PY) tests/conformance/run.py --jobs $(TEST_WORKERS) $(CONFORMANCE)
+
+# Those of JAX and of libraries on it, with jax.jit replaced: JAX_SUITES='--suite jax-numpy --naming sizes'.
+JAX_SUITES ?=
+conformance-jax: setup
+	@$(PY) tests/conformance/jax_suites.py $(JAX_SUITES)
 
 demo: setup
 	@$(PY) examples/breast_cancer.py

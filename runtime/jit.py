@@ -304,7 +304,8 @@ class Jit(Written):
         traced = self.traced(*args, **kwargs)
         if traced.agrees is None:
             return traced.program
-        return self._programs.trace(call, specs, calls.sizes_of(call, specs, leaves)).program
+        fixed = tree_util.tree_map(lambda spec, place: spec.update(shape=np.shape(leaves[place])), specs, call.places)
+        return self._programs.trace(call, fixed).program
 
     def traced(self, *args: Any, **kwargs: Any) -> Traced:
         """The trace that calls with such arguments run; raises as `program` does."""
@@ -330,7 +331,8 @@ class Jit(Written):
         traced, _ = found
         if traced.program.optimized:
             traced = self._programs.trace(call, specs)
-        ahead = AheadFunction(traced.program, None, self._programs.options)
+        sizes = calls.sizes_of(call, specs, tree_util.tree_leaves(dynamic))
+        ahead = AheadFunction(traced.program, None, self._programs.options.without(sizes, traced.program))
         return _lowered(ahead, traced, self._parameters, call, dynamic)
 
     def warm(

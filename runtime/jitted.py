@@ -28,8 +28,8 @@ from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.dims import parse
 from ..codegen.errors import DeviceError, GraphError, HlographError, OptionError
-from ..codegen.ir.jax_compat import array_type, x64_flag
-from ..codegen.ir.jax_tracing import states
+from ..codegen.ir.jax_compat import array_type
+from ..codegen.ir.jax_tracing import tracing_context
 from ..codegen.passes import compress_rows, reduce_in_blocks
 from ..codegen.passes.registry import is_default
 from ..codegen.passes.xla_bugs import LIBRARY, bugs_of
@@ -48,10 +48,8 @@ from .function import Function
 from .options import CompileOptions
 
 Key = Hashable
-X64 = x64_flag()
-DISABLED, PRECISION, *_PROMOTIONS = states(
-    "disable_jit", "default_matmul_precision", "numpy_dtype_promotion", "numpy_rank_promotion"
-)
+# What else than the arguments decides what is traced.
+context, DISABLED = tracing_context()
 Static = tuple[tuple[str, type, Any], ...]  # name, type (1 == 1.0 == True) and value, by name
 
 # A function without loops is lowered to see what passes find in it where it has this many equations, of which some
@@ -234,11 +232,6 @@ def kind_of(value: Any) -> tuple[Any, ...]:
     return type(value), shape, dtype, getattr(value, "weak_type", None), has_sharded_type(value)
 
 
-def context() -> tuple[Any, ...]:
-    """What else than the arguments decides what is traced: contexts such as `jax.default_matmul_precision`."""
-    return X64.value, PRECISION.value, _PROMOTIONS[0].value, _PROMOTIONS[1].value
-
-
 def has_sharded_type(value: Any) -> bool:
     """Whether an array's type says how it lies on a mesh with explicit axes."""
     aval = getattr(value, "aval", None)
@@ -338,7 +331,7 @@ def recognizing_call(
     """A call that knows JAX arrays of certain types, and passes on all others. For one array:
 
         def call(a0=MISSING, /, *more, **keywords):
-            if type(a0) is array and a0.aval is aval0 and x64.value is wide and .. and not more and not keywords:
+            if type(a0) is array and a0.aval is aval0 and context() == known and not disabled.value and not more and ..:
                 return run(a0)
             return otherwise(*given(a0, *more), **keywords)
 
@@ -352,11 +345,9 @@ def recognizing_call(
     """
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
-    names |= {"array": array_type(), "x64": X64, "wide": X64.value, "run": run, "prepare": prepare}
-    states = (PRECISION, *_PROMOTIONS)
-    names |= {"disabled": DISABLED, **{f"state{i}": x for i, x in enumerate(states)}}
-    names |= {f"was{i}": x.value for i, x in enumerate(states)}
-    free = " and ".join(["x64.value is wide and not disabled.value", *(f"state{i}.value is was{i}" for i in range(3))])
+    names |= {"array": array_type(), "run": run, "prepare": prepare}
+    names |= {"context": context, "known": context(), "disabled": DISABLED}
+    free = "context() == known and not disabled.value"
     names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
     same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"

@@ -182,8 +182,9 @@ def is_staging() -> bool:
     return isinstance(core.trace_ctx.trace, partial_eval.DynamicJaxprTrace)
 
 
-def states(*names: str) -> Sequence[Any]:
-    """Objects whose `value` is what this thread has for an option of `jax.config` now."""
+def tracing_context() -> tuple[Callable[[], tuple[Any, ...]], Any]:
+    """What gives all of this thread's state that decides what JAX traces, such as `jax.default_matmul_precision`, as a
+    key; and an object whose `value` says whether `jax.disable_jit` holds."""
     from jax._src import config
 
-    return [getattr(config, name) for name in names]
+    return config.trace_context, config.disable_jit

@@ -27,8 +27,10 @@ def adapt_functions() -> None:
     """Has JAX's functions be ours where sizes are symbolic."""
     adapt("lax.control_flow.loops", "associative_scan", _associative_scan, _has_sizes)
     adapt("lax.lax", "_reduce_jvp", _reduce_jvp, _has_sizes)
+    adapt("lax.lax", "top_k", _top_k, lambda arguments: any(map(is_size, tree_util.tree_leaves(arguments))))
     adapt("numpy.hijax", "searchsorted", _searchsorted_of_axes, _has_sizes)  # since JAX 0.12
     adapt("numpy.lax_numpy", "_searchsorted_via_scan", lambda _, a, v, *how: _searchsorted(a, v, *how), _has_sizes)
+    adapt("numpy.polynomial", "polydiv", _polydiv, _has_sizes)
     adapt("numpy.polynomial", "polyval", _polyval, _has_sizes)
 
 
@@ -102,6 +104,21 @@ def _reduce_jvp(reducer: Any, init_values: Any, primals: Any, tangents: Any, axe
     return jax.jvp(total, tuple(map(flat, primals)), tuple(map(flat, tangents)))
 
 
+def _top_k(operand: Any, k: Any, *, axis: int = -1, **_: Any) -> tuple[Any, Any]:
+    """A size's number of the largest: all are sorted, by the order of their bits as JAX does, equal ones by place."""
+    values = jnp.moveaxis(jnp.asarray(operand), axis, -1)
+    keys = values
+    if jnp.issubdtype(values.dtype, np.floating):
+        keys = lax.bitcast_convert_type(values, f"int{values.dtype.itemsize * 8}")
+        keys = jnp.where(keys < 0, keys ^ jnp.iinfo(keys.dtype).max, keys)
+    last = values.ndim - 1
+    places = lax.broadcasted_iota(np.int32, values.shape, last)
+    order = lax.rev(lax.sort([lax.rev(x, [last]) for x in (keys, places)], num_keys=1)[1], [last])
+    first = lax.slice_in_dim(order, 0, k, axis=last)
+    taken = jnp.take_along_axis(values, first, last)
+    return jnp.moveaxis(taken, -1, axis), jnp.moveaxis(first, -1, axis)
+
+
 def _searchsorted_of_axes(
     sorted_arr: Any, query: Any, /, *, dimension: int = 0, batch_dims: int = 0, method: str = "", **options: Any
 ) -> Any:
@@ -143,3 +160,22 @@ def _polyval(p: Any, x: Any, *, unroll: Any = None) -> Any:
     first, rest = (lax.slice_in_dim(coefficients, *bounds) for bounds in ((0, 1), (1, None)))
     start = jnp.broadcast_to(first[0], shape)
     return lax.scan(lambda value, c: (jnp.broadcast_to(value * points + c, shape), None), start, rest)[0]
+
+
+def _polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+    """Long division, a coefficient of the quotient in each step."""
+    if trim_leading_zeros:
+        raise NotImplementedError("how many zeros there are is data; leave trim_leading_zeros out")
+    remainder, divisor = (jnp.asarray(x) for x in (u, v))
+    dtype = jnp.promote_types(jnp.promote_types(remainder.dtype, divisor.dtype), float)
+    remainder, divisor = remainder.astype(dtype), divisor.astype(dtype)
+    scale, size = 1.0 / divisor[0], divisor.shape[0]
+    count = jax.core.max_dim(remainder.shape[0] - size + 1, 0)
+
+    def step(rest: Any, place: Any) -> Any:
+        quotient = scale * rest[place]
+        part = lax.dynamic_slice_in_dim(rest, place, size) - quotient * divisor
+        return lax.dynamic_update_slice_in_dim(rest, part, place, 0), quotient
+
+    remainder, quotients = lax.scan(step, remainder, lax.iota(np.int32, count))
+    return jnp.pad(quotients, (0, jax.core.max_dim(1 - count, 0))), remainder

@@ -13,7 +13,7 @@ import jax
 from jax import tree_util
 
 from ..function import ARRAY
-from ..jitted import X64
+from ..jitted import context
 from .rows import Rows, Variant
 from .values import Ragged
 
@@ -38,13 +38,13 @@ def call_again(args: Any, kwargs: Any, call: Rows, variant: Variant) -> Callable
     places = [next((i for i, x in enumerate(leaves) if x is y), -1) for y in given[: len(arrays)]]
     if -1 in places:  # one is converted, moved or padded
         return None
-    tail, wide, run = jax.device_put(given[len(arrays) :]), X64.value, function.run
+    tail, state, run = jax.device_put(given[len(arrays) :]), context(), function.run
     own = {id(x) for x in lengths_of(args, kwargs)}
     known = [x if id(x) in own else x.aval for x in leaves]  # data are not held
 
     def again(args: Any, kwargs: Any) -> Any:
         found, structure = tree_util.tree_flatten((args, kwargs))
-        if structure != tree or X64.value is not wide:
+        if structure != tree or context() != state:
             return NotImplemented
         for x, was in zip(found, known, strict=True):
             if x is not was and (type(x) is not ARRAY or type(was) is ARRAY or x.aval != was):

@@ -46,7 +46,7 @@ from ...codegen.sparse_parts import grouped
 from ...dialects.jax.axes import path_text
 from ...dialects.jax.trace import Traced
 from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
-from ..jitted import X64, Call, Key, Parameters, Programs, Static, kind_of, leaves_of, restoration
+from ..jitted import Call, Key, Parameters, Programs, Static, context, kind_of, leaves_of, restoration
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
@@ -373,7 +373,7 @@ class RaggedJit(OfRows):
         kwargs = {name: with_rows(x, dims.get(name), listed) for name, x in kwargs.items()}
         flat, tree = tree_util.tree_flatten((args, kwargs), is_leaf=is_ragged_value)
         kinds = [(x.axes, kind_of(x.values)) if isinstance(x, Ragged) else kind_of(x) for x in flat]
-        key = (tree, static, X64.value, *kinds)
+        key = (tree, static, context(), *kinds)
         plan = self._plans.get(key)
         if plan is None:
             if len(self._plans) >= _KNOWN_CALLS:

@@ -73,6 +73,36 @@ def test_what_is_made_of_a_length_is_right_for_others(name) -> None:
     assert ours.stats.traces <= most
 
 
+@pytest.mark.parametrize("name", ["one size", "gradient of a loop", "halves"])
+def test_what_leaves_the_function_is_for_the_sizes_given(name) -> None:
+    function = CASES[name][0] if name in CASES else lambda x: x * 2 if len(x.shape) == x.shape[0] else x[1:]
+    fast = hlograph.jit(function, dims={"x": ("n",)}, policy={"n": 9})
+    for n in (1, 4):
+        x = np.arange(1.0, n + 1, dtype=np.float32)
+        wanted = jax.tree.leaves(function(x))
+        found = fast.program(x).compile()(x)
+        jax.tree.map(np.testing.assert_allclose, jax.tree.leaves(found), wanted)
+        if not fast.traced(x).program.signature.roots:
+            found = fast.lower(x).compile()(x)
+            jax.tree.map(np.testing.assert_allclose, jax.tree.leaves(found), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_the_largest_of_a_size_are_in_the_order_of_jax(dtype) -> None:
+    def function(x):
+        return *lax.top_k(x, x.shape[0] - 1), lax.top_k(jnp.stack([x, x[::-1]]), x.shape[0] // 2)[1]
+
+    fast = hlograph.jit(function, dims={"x": ("n",)}, policy={"n": 24})
+    for n in (12, 5, 9):
+        x = np.random.default_rng(n).integers(0, 5, n).astype(dtype)
+        if dtype == "float32":
+            x[:4] = np.nan, -0.0, 0.0, -np.nan
+        for found, wanted in zip(fast(x), jax.jit(function)(x), strict=True):
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))
+    assert fast.stats.traces == 1
+    assert not fast.stats.refusals
+
+
 def test_derivatives_of_a_function_with_rules_of_its_own_go_by_these() -> None:
     fast = hlograph.jit(lambda x: (stepped(x) * scaled(x) * len(x)).sum(), dims={"x": ("n",)}, policy="padded")
     for n in (9, 4):

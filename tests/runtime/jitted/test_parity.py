@@ -116,6 +116,11 @@ TABLE: dict[str, Callable[[Make], Any]] = {
         jit, lambda x: x * jnp.arange(x.shape[0]), jax.numpy_dtype_promotion("strict")
     ),
     "matmul precision": precision,
+    "random bits": lambda jit: called_before(
+        jit,
+        lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
+        jax.threefry_partitionable(not jax.config.jax_threefry_partitionable),
+    ),
     "x64": lambda jit: called_before(jit, lambda x: jnp.asarray(x, float) * 2, jax.enable_x64(True)),
     "static_argnames": lambda jit: jit(scaled, static_argnames="k")(X, k=3),
     "static_argnums": lambda jit: jit(scaled, static_argnums=1)(X, 3),
