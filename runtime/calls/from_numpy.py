@@ -137,22 +137,14 @@ class NumpyCalls:
     check: Callable[[Sequence[Any]], object] = len
     mixed: bool = False
 
-    def written(
-        self, otherwise: Callable[..., Any] | None, direct: DirectCall | None = None, due: Due | None = None
-    ) -> Callable[..., Any]:
-        """A function from NumPy arrays to NumPy arrays.
+    def way(self, direct: DirectCall | None = None, due: Due | None = None) -> Way:
+        """What takes calls.
 
         Args:
-            otherwise: called in the function's place, with the same arguments, where one of them is not of its type and
-                shape; None for a caller that knows them to be arrays of those.
             direct: runs the executable without PJRT; all arguments and results are then NumPy's.
             due: which calls take another way.
         """
-        return _Writer(self, direct).write(otherwise, due)
-
-    def way(self, direct: DirectCall | None = None, due: Due | None = None) -> Way:
-        """What takes calls."""
-        trusting = self.written(None, direct, due)
+        trusting = _Writer(self, direct).write(None, due)
 
         def convert(*args: Any) -> Any:
             """Arguments of other types: JAX arrays, Python's numbers."""
@@ -167,7 +159,7 @@ class NumpyCalls:
                     arrays.append(jax.device_put(np.asarray(x, place.dtype), self.device))
             return trusting(*arrays)
 
-        return Way(convert if self.mixed else self.written(convert, direct, due), trusting)
+        return Way(convert if self.mixed else _Writer(self, direct).write(convert, due), trusting)
 
 
 class _Writer:
@@ -198,7 +190,7 @@ class _Writer:
         self.host = [i for i in numpy if i not in self.large]
 
     def write(self, otherwise: Callable[..., Any] | None, due: Due | None) -> Callable[..., Any]:
-        """The function."""
+        """The function; `otherwise` takes, in its place, calls with an argument of another type or shape, if asked."""
         parameters = ", ".join(f"a{i}" for i in range(len(self.arguments)))
         lines = []
         if otherwise is not None:

@@ -9,7 +9,6 @@ topology's devices are partitioned by XLA; the others lie on every device.
 from __future__ import annotations
 
 import operator
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -152,8 +151,8 @@ class AheadFunction:
     def __call__(self, *args: Any) -> Any:
         """Raises `DeviceError`: nothing runs here."""
         raise DeviceError(
-            f"{self.program.name} is compiled for a topology ({self._kinds()}), whose devices need not be here, so it "
-            "does not run. .lower(...).compile() gives what JAX has of it; program.compile() a function that runs here"
+            f"{self.program.name} is compiled for a topology, whose devices need not be here, so it does not run. "
+            ".lower(...).compile() gives what JAX has of it; program.compile() a function that runs here"
         )
 
     def _complete(self, args: Sequence[Any]) -> list[Any]:
@@ -186,13 +185,7 @@ class AheadFunction:
         return [default if x is None else x for x in given]
 
     def __repr__(self) -> str:
-        return f"<AheadFunction {self.program.name} for {self._kinds()}: {self.program.signature}>"
-
-    def _kinds(self) -> str:
-        if self.devices is None:
-            return "JAX's default device"
-        kinds = Counter(str(device.device_kind) for device in self.devices)
-        return ", ".join(f"{count} x {kind}" for kind, count in kinds.items())
+        return f"<AheadFunction {self.program.name}: {self.program.signature}>"
 
 
 def wanted_sharding(value: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hlograph.codegen.ir.jax_compat import own_call
+from hlograph.runtime.calls import from_numpy
 from hlograph.runtime.calls.from_numpy import COPIED, STAGED, NumpyCalls, Place, alone
 from hlograph.runtime.calls.memory import aligned
 from hlograph.runtime.executables.devices import synchronous_device
@@ -26,6 +27,10 @@ def refuse(*args):
     raise AssertionError(f"not served: {args}")
 
 
+def written(calls, otherwise):
+    return from_numpy._Writer(calls, None).write(otherwise, None)
+
+
 def compiled_on(device, function, shapes, **options):
     sharding = jax.sharding.SingleDeviceSharding(device)
     with jax.enable_x64(True):
@@ -38,7 +43,7 @@ def made(function, *args, otherwise=refuse, device=None, **options):
     device = device or synchronous_device()
     compiled = compiled_on(device, lambda *arrays: tuple(function(*arrays)), args, **options)
     results = alone(jax.tree.leaves(compiled.out_info))
-    return NumpyCalls(compiled, alone(args), results, device).written(otherwise)
+    return written(NumpyCalls(compiled, alone(args), results, device), otherwise)
 
 
 def sample(dtype, dims, seed=0):
@@ -168,7 +173,7 @@ def test_jax_arrays_pass_through(size):
     compiled = compiled_on(device, lambda s, x: (s + x, s * 2), [x, x])
     given = [Place((size,), x.dtype, 0, numpy=False), Place((size,), x.dtype, 1)]
     results = [Place((size,), x.dtype, 0), Place((size,), x.dtype, 1, numpy=False)]
-    call = NumpyCalls(compiled, given, results, device).written(refuse)
+    call = written(NumpyCalls(compiled, given, results, device), refuse)
     with jax.enable_x64(True):
         state = jax.device_put(x, device)
     for factor in (1, 2, 4):
@@ -301,7 +306,7 @@ def test_results_that_lie_in_one_array(packed, dtype):
 
     compiled = compiled_on(device, function, [x])
     results = places or alone(jax.tree.leaves(compiled.out_info))
-    call = NumpyCalls(compiled, alone([x]), results, device).written(refuse)
+    call = written(NumpyCalls(compiled, alone([x]), results, device), refuse)
     first, second = call(x), call(x)
     check(first, (x, x[0, 0].reshape(()), x.ravel()[1:]))
     for array in first:
@@ -317,7 +322,7 @@ def test_flags_of_checks_come_back_where_one_is_false(kind):
     results = alone(jax.tree.leaves(compiled.out_info))
     if kind == "packed":
         results[1] = Place((3,), dtype, 1, 0)
-    call = NumpyCalls(compiled, alone([np.ones(3)]), results, device, flags=True).written(refuse)
+    call = written(NumpyCalls(compiled, alone([np.ones(3)]), results, device, flags=True), refuse)
     total, flags = call(np.array([1.0, 2.0, 3.0]))
     assert total == 6.0
     assert (flags is None) == (kind == "alone")

@@ -172,7 +172,7 @@ def test_refused_policies(regression, here):
 
 
 def test_it_is_not_called_and_takes_one_place(regression, here):
-    with pytest.raises(DeviceError, match=r"compiled for a topology \(1 x cpu\), whose devices need not be here"):
+    with pytest.raises(DeviceError, match="compiled for a topology, whose devices need not be here"):
         regression.compile(topology=here)(*data(3))
     with pytest.raises(ValueError, match="a device or a topology, not both"):
         regression.compile("cpu", topology=here)
