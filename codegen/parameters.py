@@ -32,6 +32,8 @@ from .ir.bindings import ir, run_pipeline
 from .ir.functions import inline_calls
 from .ir.ops import constant, tensor_type
 from .ir.values import ancestors, constant_attribute, large_value, main_function, static_bytes, walk
+from .passes import run_all
+from .passes.specialize import without_decided_checks
 from .signature import Argument
 
 Array = np.ndarray[Any, Any]
@@ -60,7 +62,7 @@ class Parameter:
         self, array: Array, name: str = "", *, frozen: bool = False, check: Callable[[], None] | None = None
     ) -> None:
         self.array, self.name, self.check = array, name, check
-        self.digest = "" if frozen or _is_frozen(array) else digest_of(array)
+        self.digest = "" if frozen or is_frozen(array) else digest_of(array)
         self._kept = False
 
     def get_value(self, borrow: bool = True) -> Array:
@@ -115,7 +117,7 @@ def digest_of(array: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8)).hexdigest()
 
 
-def _is_frozen(array: Any) -> bool:
+def is_frozen(array: Any) -> bool:
     """Whether nothing writes to an array's memory, as far as flags say."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
@@ -253,3 +255,32 @@ def put_in(module: ir.Module, arrays: Mapping[int, Array]) -> None:
         _retype(main)
     left = [argument for place, argument in enumerate(signature.arguments) if place not in arrays]
     signatures.write(main, replace(signature, arguments=tuple(left)))
+
+
+# ---- data -----------------------------------------------------------------------------------------------------------
+
+_TABLE = 16  # bytes from which a constant may differ with the data
+_MANY = 256  # elements of data: of fewer, what is computed in advance does not pay
+_PREPARING = frozenset({"fold_constants", "compress_rows"})
+
+
+def prepare(module: ir.Module, data: Mapping[int, Array], passes: Sequence[str]) -> tuple[list[Array], bool]:
+    """Computes what data alone decide, in place; the module then takes the tables that are left of them, at the end.
+
+    Args:
+        module: its sizes are known.
+        data: values by the arguments' places.
+        passes: what it goes through.
+
+    Returns:
+        The tables; and whether it pays.
+    """
+    put_in(module, data)
+    reports = run_all(module, passes, promising=True)
+    count = len(signatures.read(module).arguments)
+    tables = take_out([module], count, _TABLE, fits=lambda dtype: dtype.kind in "biuf" and dtype.isbuiltin == 1)
+    signature, main = signatures.read(module), main_function(module)
+    arguments = tuple(replace(argument, parameter="") for argument in signature.arguments)
+    signatures.write(main, without_decided_checks(replace(signature, arguments=arguments), main))
+    pays = any(x.pass_name in _PREPARING and x.rewritten for x in reports)
+    return list(tables.values()), pays and max(array.size for array in data.values()) >= _MANY

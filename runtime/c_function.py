@@ -15,7 +15,7 @@ import ctypes
 import math
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -138,23 +138,29 @@ class CFunction:
     """
 
     def __init__(
-        self, program: Program, options: CompileOptions, arguments: Sequence[Any], form: FormName = "arrays"
+        self,
+        program: Program,
+        options: CompileOptions,
+        arguments: Sequence[Any],
+        form: FormName = "arrays",
+        *,
+        given: int | None = None,
     ) -> None:
-        """Compiles it; what the arguments are, `Function.c_function` tells."""
-        if form not in FORMS:
-            raise ValueError(f"form must be {', '.join(map(repr, FORMS))}, got {form!r}")
-        self.form, self._form = form, FORMS[form]
+        """Compiles it; what the arguments are, `Function.c_function` tells.
+
+        Args:
+            given: how many of them callers give; by default as many as the form has a place for.
+        """
+        self.form, self._form = form, form_of(program.signature, form)
         self._program, self._options = program, options
         self.signature = self._form.signature
         self.error: BaseException | None = None
         signature = program.signature
-        _check_form(signature, self._form)
-        shared = len(program.bindings)
-        count = len(signature.arguments) - shared
-        self._given = 1 if self._form.sizes else count
+        count = len(signature.arguments) - len(program.bindings)
+        self._given = (1 if self._form.sizes else count) if given is None else given
         self.names = tuple(argument.name for argument in signature.arguments[self._given : count])
-        self._arguments = self._complete(arguments)
-        self._sizes = sizes_of_call(signature, self._arguments, shared)
+        self._arguments = complete(program, range(self._given, count), arguments, form)
+        self._sizes = sizes_of_call(signature, self._arguments, len(program.bindings))
         self._executable = self._prepare()
         padded = self._executable.prepared.program.signature
         self._padded, self._results = padded.arguments, padded.results
@@ -225,42 +231,20 @@ class CFunction:
             ArgumentShapeError: another rank, or a size that the compiled program does not cover: it was compiled for
                 exactly one, or for sizes up to a bound.
         """
+        given = self._named(arrays, by_name)
+        pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
+        arguments = [given.get(argument.name, value) for argument, value in pairs]
+        places = range(self._given, len(arguments))
+        return self._bound(as_arrays(self._program.signature.arguments, places, arguments, self.form))
+
+    def _named(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> dict[str, Any]:
         listed = ", ".join(self.names) or "none"
         if len(arrays) > len(self.names):
             raise ArgumentTypeError(f"{len(arrays)} arrays for the data {listed}")
         for name in by_name:
             if name not in self.names[len(arrays) :]:
                 raise ArgumentTypeError(f"{name!r} is no data that is open; there are {listed}")
-        given = dict(zip(self.names, arrays, strict=False)) | by_name
-        pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
-        return self._bound(self._as_arrays([given.get(argument.name, value) for argument, value in pairs]))
-
-    def _complete(self, arguments: Sequence[Any]) -> list[Any]:
-        """All arguments: those that are given, values of shared variables, and made-up ones for what callers give."""
-        bindings = self._program.bindings
-        names = self._program.signature.arguments[: len(self._program.signature.arguments) - len(bindings)]
-        if len(arguments) > len(names):
-            listed = ", ".join(argument.name for argument in names) or "none"
-            raise ArgumentTypeError(f"{len(arguments)} arguments for {listed}")
-        found = [*arguments, *[None] * (len(names) - len(arguments))]
-        for i, argument in enumerate(names[: self._given]):
-            found[i] = _made_up(argument) if found[i] is None else found[i]
-        return self._as_arrays([*found, *[bindings[i].get_value(borrow=True) for i in sorted(bindings)]])
-
-    def _as_arrays(self, arguments: Sequence[Any]) -> list[Any]:
-        signature = self._program.signature
-        for argument in signature.arguments:
-            if argument.key or argument.sparse:
-                kind = "a PRNG key" if argument.key else "a sparse matrix"
-                raise UnsupportedGraphError(f"argument {argument.name!r} is {kind}, which C functions do not take")
-        for argument, value in list(zip(signature.arguments, arguments, strict=False))[self._given :]:
-            if value is None or isinstance(value, jax.ShapeDtypeStruct):  # nobody else gives any
-                raise ArgumentTypeError(
-                    f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
-                    f"{self.form!r}: give its value" + (", not only its shape" if value is not None else "")
-                )
-        arrays = to_arrays(signature.arguments, arguments)
-        return [np.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x for x in arrays]
+        return {**dict(zip(self.names, arrays, strict=False)), **by_name}
 
     def _bound(self, arguments: Sequence[Any]) -> FunctionData:
         """Data as the executable takes it: padded, and with live sizes."""
@@ -491,6 +475,35 @@ def _put(address: int | None, result: np.ndarray) -> None:
         ctypes.memmove(address, data.ctypes.data, data.nbytes)
 
 
+def complete(program: Program, data: Collection[int], arguments: Sequence[Any], form: str) -> list[Any]:
+    """All arguments: those that are given, values of shared variables, and made-up ones for what callers give."""
+    bindings, every = program.bindings, program.signature.arguments
+    names = every[: len(every) - len(bindings)]
+    if len(arguments) > len(names):
+        listed = ", ".join(argument.name for argument in names) or "none"
+        raise ArgumentTypeError(f"{len(arguments)} arguments for {listed}")
+    found = [*arguments, *[None] * (len(names) - len(arguments))]
+    for i, argument in enumerate(names):
+        found[i] = _made_up(argument) if found[i] is None and i not in data else found[i]
+    values = [bindings[i].get_value(borrow=True) for i in sorted(bindings)]
+    return as_arrays(every, data, [*found, *values], form)
+
+
+def as_arrays(named: Sequence[Argument], data: Collection[int], arguments: Sequence[Any], form: str) -> list[Any]:
+    """All arguments as arrays, of which those at some places are data."""
+    for i, (argument, value) in enumerate(zip(named, arguments, strict=True)):
+        if argument.key or argument.sparse:
+            kind = "a PRNG key" if argument.key else "a sparse matrix"
+            raise UnsupportedGraphError(f"argument {argument.name!r} is {kind}, which C functions do not take")
+        if i in data and (value is None or isinstance(value, jax.ShapeDtypeStruct)):  # nobody else gives any
+            raise ArgumentTypeError(
+                f"argument {argument.name!r} ({describe(argument.dtype, argument.dims)}) is data in the form "
+                f"{form!r}: give its value" + (", not only its shape" if value is not None else "")
+            )
+    arrays = to_arrays(named, arguments)
+    return [np.zeros(x.shape, x.dtype) if isinstance(x, jax.ShapeDtypeStruct) else x for x in arrays]
+
+
 def _made_up(argument: Argument) -> np.ndarray:
     """A value for an argument that nobody has given: only its shape and dtype matter."""
     if not all(isinstance(dim, int) for dim in argument.dims):
@@ -501,14 +514,18 @@ def _made_up(argument: Argument) -> np.ndarray:
     return np.full(static_shape(argument.dims), 0.5 if argument.dtype.kind in "fc" else 0, argument.dtype)
 
 
-def _check_form(signature: Signature, form: Form) -> None:
-    """That the program's results are what the form returns.
+def form_of(signature: Signature, name: FormName) -> Form:
+    """The form of a name.
 
     Raises:
-        UnsupportedGraphError: they are not.
+        ValueError: there is none.
+        UnsupportedGraphError: the program's results are not what it returns.
     """
+    if name not in FORMS:
+        raise ValueError(f"form must be {', '.join(map(repr, FORMS))}, got {name!r}")
+    form = FORMS[name]
     if not form.sizes:
-        return
+        return form
     if not signature.arguments:
         raise UnsupportedGraphError(f"the form {form.name!r} needs a first argument float64[dim], the program has none")
     x, results = signature.arguments[0], signature.results
@@ -518,7 +535,7 @@ def _check_form(signature: Signature, form: Form) -> None:
         expected = "logp float64[] and gradient float64[dim]"
         fits = [tuple(result.dims) for result in results] == [(), tuple(x.dims)]
     if fits and len(x.dims) == 1 and {x.dtype, *(result.dtype for result in results)} == {np.dtype(np.float64)}:
-        return
+        return form
     found = ", ".join(f"{r.dtype}[{', '.join(map(str, r.dims))}]" for r in results)
     raise UnsupportedGraphError(
         f"the form {form.name!r} is for a program of {x.name} float64[dim] with {expected}; this one has "

@@ -7,11 +7,12 @@ not be here; another program.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..codegen.dtypes import kind_of
-from ..codegen.errors import DerivativeError
+from ..codegen.errors import DerivativeError, OptionError
 from ..codegen.passes.registry import Optimize
 from ..codegen.program import Program, Pullback
 from ..codegen.renamed import renamed_options
@@ -33,6 +34,7 @@ def function(
     /,
     *,
     dims: Any = None,
+    data: Sequence[Any] = (),
     device: Any = None,
     name: str = "main",
     rewrite: bool | Literal["full"] = True,
@@ -50,6 +52,8 @@ def function(
         results: one output variable, or several.
         dims: names or sizes for the axes of inputs, see `emit_stablehlo`; with `{"x": ("b", "n[b]")}` the graph is of
             one row (`x` is a vector), and the callable takes `b` rows, each with its own `n`: see docs/ragged.md.
+        data: inputs and shared variables, or their names, that stay the same for many calls: what only they decide is
+            computed when they change, see docs/data.md.
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         name: the program's name, seen in profiles.
         rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
@@ -76,10 +80,24 @@ def function(
 
     emit = partial(emit_stablehlo, (inputs, results), name=name, rewrite=rewrite, on_unsupported=on_unsupported)
     if is_ragged(dims):
+        if data:
+            raise OptionError("data= does not go with rows of different lengths")
         from .ragged.callables import RaggedFunction  # with the passes that rows go through, which take long to import
 
         return RaggedFunction(emit, inputs if isinstance(inputs, list | tuple) else [inputs], dims, options)
-    return Function(emit(dims=dims), options)
+    program = emit(dims=dims)
+    given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    named = {id(x): argument.name for x, argument in zip(given, program.signature.arguments, strict=False)}
+    names = [each if isinstance(each, str) else named.get(id(each), str(each)) for each in data]
+    return _compiled(program, options, names)
+
+
+def _compiled(program: Program, options: CompileOptions, data: Sequence[str]) -> Function:
+    if not data:
+        return Function(program, options)
+    from .data import DataFunction  # with the passes that prepare them
+
+    return DataFunction(program, options, data)
 
 
 @renamed_options
@@ -88,6 +106,7 @@ def compile(
     device: Any = None,
     *,
     topology: Topology | None = None,
+    data: Sequence[str] = (),
     cache_size: int = DEFAULT_CACHE_SIZE,
     policy: PolicyArgument = "auto",
     optimize: Optimize = "default",
@@ -101,12 +120,13 @@ def compile(
         topology: in place of `device`: devices that need not be here, as
             `jax.experimental.topologies.get_topology_desc` describes them. What comes back is not called; its
             `lower` gives what JAX has ahead of time, see `AheadFunction`.
+        data: names of arguments that stay the same for many calls, as for `hlograph.function`.
         cache_size, policy, optimize, cpu, outputs: how many executables are kept, how sizes are handled, the passes
             before a module is compiled, how executables for CPU are made, and which arrays calls return; as for
             `hlograph.function`.
 
     Raises:
-        ValueError: both `device` and `topology`.
+        ValueError: a `topology`, and a `device` or `data`.
         PassError: `optimize` names an unknown pass.
     """
     from .lowered.ahead import AheadFunction
@@ -114,9 +134,9 @@ def compile(
     given: dict[str, Any] = {"policy": policy, "optimize": optimize}
     if topology is None:
         options = CompileOptions.of(device=device, cache_size=cache_size, cpu=cpu, outputs=outputs, **given)
-        return Function(program, options)
-    if device is not None:
-        raise ValueError("compile takes a device or a topology, not both")
+        return _compiled(program, options, data)
+    if device is not None or data:
+        raise ValueError(f"compile takes {'data' if data else 'a device'} or a topology, not both")
     return AheadFunction(program, topology, CompileOptions.of(cpu="plain", **given))
 
 

@@ -88,13 +88,15 @@ class Jit(Written):
         constraints: Sequence[str],
         how: CompileOptions,
         options: Mapping[str, Any],
+        data: Sequence[str] = (),
     ) -> None:
         functools.update_wrapper(self, function)
-        self._parameters = calls.Parameters(function, static_argnames, static_argnums, dims)
+        self._parameters = calls.Parameters(function, static_argnames, static_argnums, dims, data)
         self._static = self._parameters.static
         self._device = how.device
         dropped = weakref.WeakMethod(self._drop_plans)
         self._programs = Programs(self._parameters.name, tuple(constraints), how, dropped)
+        self._programs.data = self._parameters.data
         self._demands = [read_constraint(text) for text in constraints]
         self._options = dict(options)
         self._whole = [name for name in options if name in _WHOLE_CALLS and not (name in _DONATED and dims)]
@@ -516,6 +518,7 @@ def jit(
     device: Any = None,
     static_argnames: str | Sequence[str] = (),
     static_argnums: int | Sequence[int] = (),
+    data_argnames: str | Sequence[str] = (),
     constraints: Sequence[str] = (),
     cache_size: int = DEFAULT_CACHE_SIZE,
     optimize: Optimize = "default",
@@ -537,6 +540,8 @@ def jit(
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         static_argnames: parameters that are compile-time constants, as for `jax.jit`.
         static_argnums: the same by place.
+        data_argnames: parameters that stay the same for many calls: what only they decide is computed when they change,
+            see docs/data.md.
         constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
             run by `jax.jit`.
         cache_size: how many executables each program keeps.
@@ -570,13 +575,17 @@ def jit(
         outputs=outputs,
     )
     given = {name: value for name, value in options.items() if value is not None}
+    if data_argnames and (given or is_ragged(dims or {})):
+        raise OptionError(
+            f"hlograph.jit: data_argnames does not go with {next(iter(given), 'rows of different lengths')}"
+        )
     if dims and not is_ragged(dims) and not _SHARDINGS.isdisjoint(given):
         if policy not in ("auto", "exact"):
             raise OptionError("hlograph.jit: what is sharded is never padded; leave the policy, or the shardings, out")
         traced = Jit(function, dims, static_argnames, static_argnums, constraints, how, {})
         return Jit(traced, {}, static_argnames, static_argnums, (), CompileOptions.of(device=how.device), given)
     if not is_ragged(dims or {}):
-        return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given)
+        return Jit(function, dims or {}, static_argnames, static_argnums, constraints, how, given, data_argnames)
     rows = vmapped(function)
     if rows is None:
         raise OptionError(

@@ -52,14 +52,6 @@ Key = Hashable
 context, DISABLED = tracing_context()
 Static = tuple[tuple[str, type, Any], ...]  # name, type (1 == 1.0 == True) and value, by name
 
-# A function without loops is lowered to see what passes find in it where it has this many equations, of which some
-# (`cpu_plan.STARTS`) XLA does not put into one kernel with others; or so many that blocks which repeat cost it time.
-_MANY_EQUATIONS = 50
-_LONG_CODE = 200
-_STARTING = (
-    *("dot_general", "concatenate", "gather", "sort", "scatter", "conv_general", "reduce", "cum", "arg", "fft", "lu"),
-    *("cholesky", "triangular_solve", "custom_linear_solve", "dynamic_update_slice", "eig", "svd", "qr"),
-)
 # With this many traces for arguments of one kind the user is told which lines decide by sizes.
 _MANY_TRACES = 8
 # After this many traces that are for few sizes each, traces at several sizes are no longer compared.
@@ -94,10 +86,16 @@ class Parameters:
         names: the parameters that have a place.
         static: the static ones.
         dims: the names of axes, by parameter.
+        data: those that are data.
     """
 
     def __init__(
-        self, function: Callable[..., Any], static_argnames: Any, static_argnums: Any, dims: Mapping[str, Any]
+        self,
+        function: Callable[..., Any],
+        static_argnames: Any,
+        static_argnums: Any,
+        dims: Mapping[str, Any],
+        data: str | Sequence[str] = (),
     ) -> None:
         self.function = function
         self.name = name_of(function)
@@ -106,10 +104,11 @@ class Parameters:
         self.names = tuple(name for name, parameter in self.signature.parameters.items() if parameter.kind in kinds)
         self.static = self._static_parameters(static_argnames, static_argnums)
         self.dims = dict(dims)
-        self._check_names("dims", dims)
-        for name in dims:
-            if name in self.static:
-                raise ValueError(f"dims names {name!r}, which is static")
+        self.data = frozenset({data} if isinstance(data, str) else data)
+        for what, names in (("dims", self.dims), ("data_argnames", self.data)):
+            self._check_names(what, names)
+            for name in self.static.intersection(names):
+                raise ValueError(f"{what} names {name!r}, which is static")
 
     def _static_parameters(self, names: Any, numbers: Any) -> frozenset[str]:
         found = {names} if isinstance(names, str) else set(names)
@@ -404,6 +403,7 @@ class Programs:
         options: how programs are compiled.
         dropped: gives who is told when a program is held no longer (a `weakref.WeakMethod`).
         donated: names of parameters whose memory results may take.
+        data: names of parameters that are data.
         traces: how often the function was traced into a program.
     """
 
@@ -412,6 +412,7 @@ class Programs:
     options: CompileOptions
     dropped: Callable[[], Callable[[], None] | None] = lambda: None
     donated: Names = frozenset()
+    data: Names = frozenset()
     traces: int = 0
 
     def __post_init__(self) -> None:
@@ -485,15 +486,27 @@ class Programs:
             with self._lock:
                 self.traces += 1
             traced = self.trace(call, specs, sizes, empty, **how)
-            names = [name for name, places in call.places.items() for _ in tree_util.tree_leaves(places)]
-            donated = frozenset(number for number, name in enumerate(names) if name in self.donated)
+            donated = frozenset(self._numbers(call, self.donated))
             options = replace(self.options.without(sizes, traced.program), donated=donated)
-            made = make(traced) if make else Function(traced.program, options)
+            made = make(traced) if make else self._function(call, traced.program, options)
             return Variant(traced.guards, (traced, made))
         except (GraphError, DeviceError):
             raise
         except HlographError as error:
             return Variant(getattr(error, "guards", ()), error)
+
+    def _numbers(self, call: Call, parameters: Names) -> list[int]:
+        """The numbers of those of a program's arguments that belong to these parameters."""
+        names = [name for name, places in call.places.items() for _ in tree_util.tree_leaves(places)]
+        return [number for number, name in enumerate(names) if name in parameters]
+
+    def _function(self, call: Call, program: Program, options: CompileOptions) -> Function:
+        if not self.data:
+            return Function(program, options)
+        from .data import DataFunction  # with the passes that prepare them
+
+        arguments = program.signature.arguments
+        return DataFunction(program, options, [arguments[n].name for n in self._numbers(call, self.data)])
 
     def _warn_of_traces(self, variants: Sequence[Variant]) -> None:
         lines = Counter(guard.where for variant in variants for guard in variant.guards)
@@ -508,19 +521,22 @@ class Programs:
 
     def _make_static(self, call: Call, specs: dict[str, Any]) -> tuple[Traced, Function] | None:
         try:
-            traced = trace(call.function, specs, name=self.name, platform=self.target, wanted=self._worth_lowering)
+            wanted = None if self.data else self._worth_lowering
+            traced = trace(call.function, specs, name=self.name, platform=self.target, wanted=wanted)
         except NotWanted:
             return None
-        program = traced.program
+        if not self.data and not self._pays(traced.program):
+            return None
+        with self._lock:
+            self.traces += 1
+        return traced, self._function(call, traced.program, self.options)
+
+    def _pays(self, program: Program) -> bool:
         changed = program.optimize_own(self.options.passes)
         # jax.jit takes none where it is nested.
         needs_options = compile_options(program, self.options.device) is not None
         needs_passes = any(program.find(bug.endangered) for bug in bugs_of(platform_of(self.options.device)))
-        if not (changed or needs_options or needs_passes or self.numpy or (self.planned and cpu_plan.pays(program))):
-            return None
-        with self._lock:
-            self.traces += 1
-        return traced, Function(program, self.options)
+        return changed or needs_options or needs_passes or self.numpy or (self.planned and cpu_plan.pays(program))
 
     def _worth_lowering(self, jaxpr: Any) -> bool:
         """Whether passes may find something in a jaxpr's module; if they hardly can, only the trace is lost."""
@@ -534,7 +550,7 @@ class Programs:
             return True
         if most_rows(jaxpr) >= compress_rows.ROWS:
             return True
-        return not is_default(self.options.passes) or _is_long(jaxpr.jaxpr)
+        return not is_default(self.options.passes) or cpu_plan.may_pay(jaxpr.jaxpr)
 
     def trace(self, call: Call, specs: Specs, sizes: Sizes | None = None, empty: Names = (), **how: Any) -> Traced:
         """The program of such arguments, traced now; a `general` one is to be asked for each set of sizes.
@@ -562,20 +578,6 @@ class Programs:
         """Drops all of them."""
         with self._lock:
             self._variants.clear()
-
-
-def _is_long(jaxpr: Any) -> bool:
-    """Whether a jaxpr has a loop, or many equations of few elements, those of jaxprs inside counted."""
-    starts = elements = count = 0
-    for equation in equations(jaxpr):
-        name = equation.primitive.name
-        count += 1
-        starts += name.startswith(_STARTING)
-        if name not in ("jit", "pjit"):
-            elements += sum(math.prod(getattr(x.aval, "shape", ())) for x in equation.outvars)
-        if name in ("scan", "while") or count >= _LONG_CODE:
-            return True
-    return count >= _MANY_EQUATIONS and starts >= cpu_plan.STARTS and elements <= 4 * cpu_plan.JAX_WORK
 
 
 def _may_go_wrong(jaxpr: Any) -> bool:

@@ -99,10 +99,12 @@ class Numpy:
     Attributes:
         arguments: numbers of arguments that are JAX arrays.
         results: numbers of such results.
+        constant: numbers of arguments that are arrays which nobody writes to: the same array is copied once.
     """
 
     arguments: frozenset[int] = frozenset()
     results: frozenset[int] = frozenset()
+    constant: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

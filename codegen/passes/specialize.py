@@ -83,7 +83,7 @@ def specialize(module: ir.Module, sizes: Mapping[str, int]) -> None:
     close_transforms(module)
     function = main_function(module)
     function.attributes["sym_name"] = entry
-    signatures.write(function, _without_decided_checks(_with_refined_results(after, function), function))
+    signatures.write(function, without_decided_checks(_with_refined_results(after, function), function))
     if any(call_target(op) == "shape_assertion" for op in walk(module)):
         # What JAX's export demands of symbolic sizes; the pass checks and drops it.
         run_pipeline(module, "func.func(stablehlo-check-shape-assertions),canonicalize", name="specialize")
@@ -279,7 +279,7 @@ def _with_refined_results(signature: Signature, function: ir.Operation) -> Signa
     return replace(signature, results=tuple(results))
 
 
-def _without_decided_checks(signature: Signature, function: ir.Operation) -> Signature:
+def without_decided_checks(signature: Signature, function: ir.Operation) -> Signature:
     """Drops the flags from the function's results, and the checks, where refinement found all of them true."""
     if not signature.checks:
         return signature

@@ -87,6 +87,7 @@ class Place:
         array: the number of the executable's argument or result that holds them.
         start: its first element there, where that array is flat and holds several results; None where it is alone.
         numpy: whether the caller has a NumPy array; a JAX array, on the executable's device, otherwise.
+        constant: whether nobody writes to an argument's arrays: a stage that has the elements of one takes no copy.
     """
 
     dims: tuple[int, ...]
@@ -94,6 +95,7 @@ class Place:
     array: int
     start: int | None = None
     numpy: bool = True
+    constant: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -221,11 +223,13 @@ class _Writer:
         self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
         held = "operands, " if self.direct_call is None else "memory, address, "
         outputs = "" if self.direct_call is None else "".join(f"o{i}, " for i in range(len(self.outputs)))
+        constant = [i for i in self.host if self.arguments[i].constant]
         lines = [
             "try: stage = pop()",
             "except IndexError: stage = make_stage()",
-            f"{held}{''.join(f'h{i}, ' for i in self.host)}{outputs}= stage",
-            *(f"h{i}[...] = a{i}" for i in self.host if self.arguments[i].nbytes),
+            f"{held}{''.join(f'h{i}, ' for i in self.host)}{outputs}last = stage",
+            *(f"h{i}[...] = a{i}" for i in self.host if self.arguments[i].nbytes and i not in constant),
+            *(f"if last[{n}] is not a{i}: h{i}[...] = last[{n}] = a{i}" for n, i in enumerate(constant)),
         ]
         self.scope["readable"] = partial(_readable, device=self.device)
         # Not kept in the stage, which would keep the memory, and where the arrays are the caller's.
@@ -243,7 +247,7 @@ class _Writer:
         def make() -> tuple[Any, ...]:
             arrays = {i: aligned(place.dims, place.dtype) for i, place in arguments.items()}
             on_device = {i: _in_place(array, device) for i, array in arrays.items()}
-            return [on_device.get(i) for i in kept], *arrays.values()
+            return [on_device.get(i) for i in kept], *arrays.values(), [None] * len(arguments)
 
         return make
 
@@ -257,7 +261,7 @@ class _Writer:
                 array.view(np.dtype(f"V{array.nbytes:d}")).reshape(()) if number in packed and array.nbytes else array
                 for number, array in enumerate(memory.results)
             ]
-            return memory, memory.address, *[memory.arguments[i] for i in host], *results
+            return memory, memory.address, *[memory.arguments[i] for i in host], *results, [None] * len(host)
 
         return make
 

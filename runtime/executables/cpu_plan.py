@@ -13,6 +13,7 @@ few numbers below and in the passes; a plan that XLA refuses is dropped for a pl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,7 @@ from ...codegen.passes import cpu_blas, cpu_regions, run
 from ...codegen.passes.pack_results import PackedResult, pack_results
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe, Steps
+from ...dialects.jax.trace import equations
 from ..direct import verdict
 from ..direct.native_code import register_blas
 from ..options import CpuOptions
@@ -54,6 +56,15 @@ MATH_JAX = 4096  # elements from which cpu_math pays on JAX's own client
 Shape = tuple[int, ...]
 
 _STARTING = having("starts")
+
+# A function without loops is lowered to see what passes find in it where it has this many equations, of which some
+# (`STARTS`) XLA does not put into one kernel with others; or so many that blocks which repeat cost it time.
+_MANY_EQUATIONS = 50
+_LONG_CODE = 200
+_EQUATIONS = (
+    *("dot_general", "concatenate", "gather", "sort", "scatter", "conv_general", "reduce", "cum", "arg", "fft", "lu"),
+    *("cholesky", "triangular_solve", "custom_linear_solve", "dynamic_update_slice", "eig", "svd", "qr"),
+)
 
 # A library's kernels or XLA's threads would break up what is to be computed together; inside of a region XLA refuses
 # them.
@@ -247,6 +258,20 @@ def pays(program: Program) -> bool:
     with source.context:
         work = cpu_regions.Work.of(source)
         return not (_too_long(work) or _threads_start(work)) and bool(run(source, "cpu_regions").rewritten)
+
+
+def may_pay(jaxpr: Any) -> bool:
+    """Whether a plan may pay for a jaxpr: it has a loop, or many equations of few elements, inner ones counted."""
+    starts = elements = count = 0
+    for equation in equations(jaxpr):
+        name = equation.primitive.name
+        count += 1
+        starts += name.startswith(_EQUATIONS)
+        if name not in ("jit", "pjit"):
+            elements += sum(math.prod(getattr(x.aval, "shape", ())) for x in equation.outvars)
+        if name in ("scan", "while") or count >= _LONG_CODE:
+            return True
+    return count >= _MANY_EQUATIONS and starts >= STARTS and elements <= 4 * JAX_WORK
 
 
 def _regions(steps: Steps, too_long: str, compile_with: dict[str, Any]) -> str:

@@ -4,8 +4,9 @@ In: a PyMC model. Out: nutpie's own compiled model, whose two C functions are ou
 and the variables that a draw expands to. nutpie makes the graphs and PyMC the initial points; hlograph compiles the
 graphs in its mode, and hands nutpie the addresses (`Function.c_function`).
 
-Data (`pm.Data`) are arguments of both functions, bound to each pointer, so nutpie passes no data of its own. Other data
-is another pointer to the same executable; one more executable where lengths are new and the program is not padded.
+Data (`pm.Data`) are arguments of both functions, bound to each pointer, so nutpie passes no data of its own. What they
+alone decide of the density is computed before (`runtime.data`). Other data is another pointer to the same executable;
+one more executable where lengths are new and the program is not padded, or where other sizes are left of the data.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from ...dialects.frontend import emit_stablehlo
 from ...dialects.readers import xtensors
 from ..c_function import CFunction, PythonCallWarning
 from ..calls.arguments import key_of
+from ..data import DataFunction
 from ..function import Function
 from ..mode.binding import Refusal
 from ..mode.classes import NAME
@@ -86,17 +88,22 @@ class Part:
         """A function that takes these data as arguments, compiled with values of them."""
         given = [point, *map(data.__getitem__, keys)]
         function = _of_known_lengths(function, given) if form == "logp" else function
+        program = function.program
+        if form == "logp" and keys and not program.host_calls and not program.signature.has_data_sizes:
+            names = [argument.name for argument in program.signature.arguments[1:]]
+            function = DataFunction(program, function.options, names)
         return Part(function, tuple(keys), form, function.c_function(*given, form=form))
 
     def with_data(self, point: Any, data: Data) -> Part:
         """The same with other data; compiled once more, padded, where lengths are new."""
         given = [data[key] for key in self.keys]
+        function = self.function
         try:
-            return replace(self, compiled=self.compiled.with_data(*given))
+            compiled = self.compiled.with_data(*given)
         except ArgumentShapeError:
-            options = self.function.options
+            options = function.options
             policy = "padded" if options.policy == "auto" else options.policy
-            function = Function(self.function.program, replace(options, policy=policy))
+            function = Function(function.program, replace(options, policy=policy))
             compiled = function.c_function(point, *given, form=self.form)
         if compiled.expanded != self.compiled.expanded:
             raise ArgumentShapeError(

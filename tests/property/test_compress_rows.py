@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hlograph
 from hlograph import Program
 from hlograph.passes import Report
 
@@ -40,27 +41,31 @@ SINKS = ("sum", "squares", "matrix", "segments", "inner", "largest")
 
 
 class Density:
-    """The random choices of a program."""
+    """The random choices of a program, and data for it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, rows: int = ROWS) -> None:
         rng = np.random.default_rng(seed)
-        few = rng.integers(2, 9)
-        keys = rng.integers(0, few, ROWS)
-        self.columns = [rng.normal(size=ROWS) * 10.0 ** rng.integers(-2, 3), rng.normal(size=few)[keys]]
-        self.columns += [rng.integers(0, 3, few)[keys].astype(float), np.full(ROWS, 1.5)]
-        self.matrices = [rng.normal(size=(ROWS, WIDTH)), rng.normal(size=(few, WIDTH))[keys]]
-        self.places = (rng.integers(0, PLACES, few) if rng.integers(2) else np.arange(few) % PLACES)[keys]
-        self.mask = rng.integers(0, 2, few)[keys].astype(bool)
+        few, self.rows = rng.integers(2, 9), rows
+        keys = rng.integers(0, few, rows)
+        columns = [rng.normal(size=rows) * 10.0 ** rng.integers(-2, 3), rng.normal(size=few)[keys]]
+        columns += [rng.integers(0, 3, few)[keys].astype(float), np.full(rows, 1.5)]
+        self.data: dict[str, Any] = {
+            "columns": columns,
+            "matrices": [rng.normal(size=(rows, WIDTH)), rng.normal(size=(few, WIDTH))[keys]],
+            "places": (rng.integers(0, PLACES, few) if rng.integers(2) else np.arange(few) % PLACES)[keys],
+            "mask": rng.integers(0, 2, few)[keys].astype(bool),
+        }
         self.steps = [
             (str(rng.choice(STEPS, p=LIKELY)), *rng.integers(0, 1 << 30, 3)) for _ in range(rng.integers(3, 9))
         ]
         self.sinks = [(str(rng.choice(SINKS)), *rng.integers(0, 1 << 30, 2)) for _ in range(rng.integers(1, 4))]
 
-    def __call__(self, scalars: Any, vector: Any, table: Any) -> Any:
-        kind = scalars.dtype
-        columns = [jnp.asarray(column, kind) for column in self.columns]
-        matrices = [jnp.asarray(matrix, kind) for matrix in self.matrices]
-        known = [*columns, table[self.places], matrices[0] @ vector, jnp.broadcast_to(scalars[0], ROWS)]
+    def __call__(self, scalars: Any, vector: Any, table: Any, data: Any = None) -> Any:
+        kind, data = scalars.dtype, self.data if data is None else data
+        columns = [jnp.asarray(column, kind) for column in data["columns"]]
+        matrices = [jnp.asarray(matrix, kind) for matrix in data["matrices"]]
+        places, mask = data["places"], data["mask"]
+        known = [*columns, table[places], matrices[0] @ vector, jnp.broadcast_to(scalars[0], self.rows)]
         for name, a, b, c in self.steps:
             x, y = known[-1 - a % 4], known[b % len(known)]
             number = scalars[c % 3]
@@ -70,8 +75,8 @@ class Density:
                 "scale": lambda: x * number,
                 "column": lambda: x + number * columns[c % len(columns)],
                 "dot": lambda: x + matrices[c % 2] @ vector,
-                "gather": lambda: x - table[self.places],
-                "mask": lambda: jnp.where(self.mask, x, y),
+                "gather": lambda: x - table[places],
+                "mask": lambda: jnp.where(mask, x, y),
                 "square": lambda: x * x,
                 "product": lambda: x * y,
                 "nonlinear": lambda: jnp.tanh(x) + y,
@@ -86,7 +91,7 @@ class Density:
                 "sum": lambda: jnp.sum(x),
                 "squares": lambda: jnp.sum(x * x),
                 "matrix": lambda: jnp.sum((matrices[a % 2].T @ x) * vector),
-                "segments": lambda: jnp.sum(jnp.zeros(PLACES, kind).at[self.places].add(x) * table),
+                "segments": lambda: jnp.sum(jnp.zeros(PLACES, kind).at[places].add(x) * table),
                 "inner": lambda: jnp.vdot(x, y),
                 "largest": lambda: jnp.max(x),
             }[name]() * scalars[2]  # fmt: skip
@@ -115,3 +120,19 @@ def test_fewer_rows_give_what_all_rows_give() -> None:
 
     check()
     assert sum(rewritten) * 2 >= len(rewritten)
+
+
+@pytest.mark.usefixtures("jax_x64")
+def test_data_that_are_arguments_give_the_same() -> None:
+    """Of one program, data and others that may be alike."""
+    for seed in range(max(4, PROGRAMS // 3)):
+        density, other = Density(seed, 3 * ROWS), Density(seed + 1000, 3 * ROWS)
+        rng = np.random.default_rng(seed)
+        point = [rng.normal(size=shape) for shape in ((3,), (WIDTH,), (PLACES,))]
+        derivative = jax.value_and_grad(lambda s, v, t, data, density=density: density(s, v, t, data), (0, 1, 2))
+        ours, theirs = hlograph.jit(derivative, data_argnames="data"), jax.jit(derivative)
+        for data in (density.data, other.data, density.data):
+            wanted = jax.tree.leaves(theirs(*point, data))
+            largest = max(float(np.max(np.abs(each))) for each in wanted)
+            for found, each in zip(jax.tree.leaves(ours(*point, data)), wanted, strict=True):
+                np.testing.assert_allclose(found, each, rtol=0, atol=1e-11 * (1 + largest), err_msg=f"seed {seed}")

@@ -173,6 +173,33 @@ def test_other_data_needs_no_compile() -> None:
     assert trace.posterior.b.dims == ("chain", "draw", "place")
 
 
+def test_what_data_alone_decide_is_computed_before() -> None:
+    """Many rows in few groups: other data, and of another length, beside PyMC's own density of these."""
+    random = np.random.default_rng(0)
+
+    def rows(count: int) -> dict[str, Any]:
+        return {"x": random.normal(size=count), "place": np.arange(count) % 4, "seen": random.normal(size=count)}
+
+    with pm.Model() as model:
+        data = {name: pm.Data(name, value) for name, value in rows(400).items()}
+        mean = pm.Normal("a", shape=4)[data["place"]] + pm.Normal("b") * data["x"]
+        pm.Normal("y", mean, pm.HalfNormal("s"), observed=data["seen"])
+    compiled = hlograph.nutpie.compile_pymc_model(model)
+    density = compiled.compiled_logp_func
+    for count in (400, 400, 900):
+        new = rows(count)
+        other = compiled.with_data(**new)
+        pm.set_data(new, model=model)
+        point = random.normal(size=6)
+        logp = model.compile_logp(mode=REFERENCE, sum=True)
+        code, value, *_ = call(other, point)
+        names = [v.name for v in model.value_vars]
+        wanted = logp(dict(zip(names, (point[:4], point[4], point[5]), strict=True)))
+        np.testing.assert_allclose(value, wanted, rtol=1e-12)
+        assert code == 0
+        assert (other.compiled_logp_func._executable is density._executable) == (count == 400)
+
+
 def test_data_that_does_not_fit() -> None:
     with pm.Model() as model:
         x, groups = pm.Data("x", Y), pm.Data("groups", np.arange(12) % 3)

@@ -1,0 +1,279 @@
+"""Data: arguments that stay the same for many calls; what only they decide is computed when they change.
+
+In: a program, and which of its arguments are data. Out: a function of all arguments. New data are put into the program
+as constants, which goes through the passes; what is left of them (`codegen.parameters.prepare`) are the last arguments
+of a program that is called. Programs that other data have made alike share its executables.
+
+    call (b, X, y) ── the same X, y? ──────────────────────────────▶ function (b, tables)
+                      new ones ── prepare ── alike? ── compile ──────▲
+
+Decisions to know: JAX's arrays, and those of NumPy's that nobody may write to, are the same data by identity; others
+are compared with a copy in each call, byte by byte. Under JAX's transformations, and where data decide nothing that
+pays, the program with all arguments runs.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from ..codegen import forks
+from ..codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
+from ..codegen.ir.jax_compat import array_type, enable_x64
+from ..codegen.parameters import Array, digest_of, is_frozen, prepare
+from ..codegen.program import Program
+from .c_function import CFunction, FormName, FunctionData, as_arrays, complete, form_of
+from .calls.arguments import in_order, key_of, sizes_of_call, to_arrays
+from .calls.memory import aligned
+from .calls.path import TRACERS
+from .executables.devices import is_sharded
+from .executables.stats import Stats
+from .function import Function
+from .options import CompileOptions, Numpy
+
+if TYPE_CHECKING:
+    from .lowered.stages import Lowered
+
+_KEPT = 4  # sets of data whose tables are kept
+_ARRAY: Any = array_type()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A program of the arguments that are no data.
+
+    Attributes:
+        program: takes these, and tables.
+        others: which arguments these are.
+        tables: what is left of the data.
+        key: equal where programs are alike, so that one runs with the tables of another.
+        pays: whether anything was computed of the data.
+    """
+
+    program: Program
+    others: tuple[int, ...]
+    tables: tuple[Array, ...]
+    key: str
+    pays: bool
+
+    def given(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments of the program."""
+        return [*[arguments[i] for i in self.others], *self.tables]
+
+    @staticmethod
+    def of(program: Program, arguments: Sequence[Any], places: Sequence[int], passes: Sequence[str]) -> Prepared:
+        """Prepares a program; of the checked arguments that are at none of the data's places only sizes count."""
+        signature = program.signature
+        sizes = dict(zip([root.name for root in signature.roots], key_of(signature, arguments), strict=True))
+        module = program.specialize(sizes).copy_module()
+        data = {i: np.asarray(arguments[i], signature.arguments[i].dtype) for i in places}
+        found, pays = prepare(module, data, passes)
+        made = Program(module, filename=program.filename, check=program.check)
+        made.optimized = tuple(passes)
+        others = tuple(i for i in range(len(signature.arguments)) if i not in data)
+        key = hashlib.sha256(made.to_bytecode()).hexdigest()
+        return Prepared(made, others, tuple(map(_copied, found)), key, pays)
+
+
+def _copied(array: Array) -> Array:
+    """A copy that XLA reads in place."""
+    made = aligned(array.shape, np.dtype(array.dtype.name))
+    made[...] = array
+    return made
+
+
+class _Call:
+    """How calls with some data run: by a function of the other arguments, and tables; None takes all arguments."""
+
+    def __init__(self, data: Sequence[Any], key: Any, others: Sequence[int], function: Any, tables: Any) -> None:
+        self.key, self.others, self.function, self.tables = key, others, function, tables
+        self._kept = [x if _is_constant(x) else np.array(x) for x in data]  # copies of what others may write to
+
+    def has(self, data: Sequence[Any]) -> bool:
+        """Whether these are the data."""
+        for place, (x, kept) in enumerate(zip(data, self._kept, strict=True)):
+            if x is not kept:
+                if not _same(x, kept):
+                    return False
+                self._kept[place] = x if _is_constant(x) else kept
+        return True
+
+
+def _is_constant(x: Any) -> bool:
+    return type(x) is _ARRAY or (type(x) is np.ndarray and is_frozen(x))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether arrays have the same dtype, shape and bytes."""
+    x, y = np.asarray(one), np.asarray(other)
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    word = np.dtype(np.uint64 if x.nbytes % 8 == 0 else np.uint8)
+    x, y = (np.ascontiguousarray(each).reshape(-1).view(word) for each in (x, y))
+    return bool(np.array_equal(x, y))
+
+
+class DataFunction(Function):
+    """A compiled program of which some arguments are data; see `hlograph.function`.
+
+    Attributes:
+        data: the names of these.
+    """
+
+    def __init__(self, program: Program, options: CompileOptions, data: Sequence[str]) -> None:
+        super().__init__(program, options)
+        arguments = program.signature.arguments
+        names = [argument.name for argument in arguments]
+        for name in data:
+            if name not in names:
+                raise ArgumentError(f"data: there is no argument {name!r}; there are {', '.join(names) or 'none'}")
+        if any(argument.sparse or argument.key for argument in arguments):
+            raise UnsupportedGraphError("data= goes with arrays, not with sparse matrices or PRNG keys")
+        program.refuse_host_calls("what it computes of data cannot be known to stay the same")
+        if program.signature.has_data_sizes:
+            raise UnsupportedGraphError(f"{program.name} has sizes that are computed from data: leave data= out")
+        self.data = tuple(data)
+        self._places = tuple(sorted(map(names.index, set(data))))
+        self._count = len(arguments) - len(self._shared)
+        self._open = any(root.argument not in self._places for root in program.signature.roots)
+        self._last: _Call | None = None
+        self._known: dict[Any, Any] = {}
+        self._functions: dict[str, Function] = {}
+        self._data_lock = forks.lock()
+        self._whole = self.__call__
+        self.__call__ = self._data_call
+
+    def _data_call(self, /, *args: Any, **keywords: Any) -> Any:
+        given = in_order(self.__name__, self._given, args, keywords) if keywords else args
+        if len(given) != self._count or not TRACERS.isdisjoint(map(type, given)):
+            return self._whole(*given)
+        values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
+        data, last = [values[i] for i in self._places], self._last
+        key = key_of(self._signature, values) if self._open and last is not None else ()
+        if last is None or last.key != key or not last.has(data):
+            last = self._last = self._prepared_call(values, data)
+        if last.function is None:
+            return self._whole(*given)
+        return last.function(*[values[i] for i in last.others], *last.tables)
+
+    def _prepared_call(self, values: Sequence[Any], data: Sequence[Any]) -> _Call:
+        arrays = to_arrays(self._signature.arguments, values)
+        self._sizes(arrays)  # says what is wrong with them
+        open_key = key_of(self._signature, arrays) if self._open else ()
+        if any(map(is_sharded, arrays)):
+            return _Call(data, open_key, (), None, ())
+        digests = [digest_of(np.asarray(arrays[i], self._signature.arguments[i].dtype)) for i in self._places]
+        key = (key_of(self._signature, arrays), *digests)
+        with self._data_lock:
+            if key not in self._known:
+                found = Prepared.of(self.program, arrays, self._places, self.options.passes)
+                while len(self._known) >= _KEPT:
+                    del self._known[next(iter(self._known))]
+                self._known[key] = (found.others, *(self._ready(found) if found.pays else (None, ())))
+            return _Call(data, open_key, *self._known[key])
+
+    def _ready(self, found: Prepared) -> tuple[Function, Sequence[Any]]:
+        """What runs such programs, and the tables where it takes them."""
+        if found.key not in self._functions:
+            count, numpy = len(found.others), self.options.numpy
+            if numpy is not None:
+                numpy = Numpy(constant=frozenset(range(count, count + len(found.tables))))
+            options = replace(self.options, policy="exact", numpy=numpy, donated=frozenset())
+            self._functions[found.key] = Function(found.program, options)
+        if self.options.numpy is not None:
+            return self._functions[found.key], found.tables
+        with enable_x64(True):
+            return self._functions[found.key], [jax.device_put(table, self.device) for table in found.tables]
+
+    # ---- what else there is of a function -------------------------------------------------------------------------
+
+    def lower(self, *args: Any, sizes: Any = None, **keywords: Any) -> Lowered:
+        """As `Function.lower`; of data that are arrays, what a call runs."""
+        given = in_order(self.__name__, self._given, args, keywords) if keywords else args
+        values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
+        if len(given) == self._count and not any(isinstance(x, jax.ShapeDtypeStruct) for x in values):
+            call = self._prepared_call(values, [values[i] for i in self._places])
+            if call.function is not None:
+                return call.function.lower(*[values[i] for i in call.others], *call.tables)
+        return super().lower(*args, sizes=sizes, **keywords)
+
+    def c_function(self, *arguments: Any, form: FormName = "arrays") -> CFunction:
+        """As `Function.c_function`: callers give what is no data, in its order; `with_data` prepares other data."""
+        program, count = self.program, len(self._signature.arguments)
+        # What the form has no place for is data, too.
+        sizes = form_of(self._signature, form).sizes
+        places = range(1, count) if sizes else sorted({*self._places, *range(self._count, count)})
+        values = complete(program, places, arguments, form)
+        sizes_of_call(self._signature, values, len(self._shared))
+        found = Prepared.of(program, values, places, self.options.passes)
+        if sizes and not found.pays:
+            return super().c_function(*arguments, form=form)
+        return DataCFunction(program, self.options, values, places, found, form)
+
+    @property
+    def stats(self) -> Stats:
+        """As of a function; of those for data, too."""
+        return Stats.total([super().stats, *[function.stats for function in self._functions.values()]])
+
+    def clear_cache(self) -> None:
+        """As of a function; forgets data, too."""
+        super().clear_cache()
+        with self._data_lock:
+            self._last = None
+            self._known.clear()
+            self._functions.clear()
+
+
+# ---- for callers in C -----------------------------------------------------------------------------------------------
+
+
+class DataCFunction(CFunction):
+    """A C function of a program whose data, which lie at these places, are prepared."""
+
+    def __init__(
+        self, program: Program, options: CompileOptions, arguments: Any, places: Any, found: Prepared, form: FormName
+    ) -> None:
+        self._whole, self._all, self._places, self._key = program, arguments, places, found.key
+        options = replace(options, policy="exact")
+        super().__init__(found.program, options, found.given(arguments), form, given=len(found.others))
+        own = [place for place in places if place not in program.bindings]
+        self.names = tuple(program.signature.arguments[place].name for place in own)
+
+    def data(self, *arrays: Any, **by_name: Any) -> FunctionData:
+        """As `CFunction.data`.
+
+        Raises:
+            ArgumentShapeError: what is left of such data has other sizes; `with_data` compiles for them.
+        """
+        found, values = self._prepared(arrays, by_name)
+        if found.key != self._key:
+            raise ArgumentShapeError(
+                "what is left of these data has other sizes than this C function was compiled for; with_data gives one "
+                "that is"
+            )
+        made = self._bound(found.given(values))
+        made.values = {self._whole.signature.arguments[place].name: values[place] for place in self._places}
+        return made
+
+    def with_data(self, *arrays: Any, **by_name: Any) -> CFunction:
+        """As `CFunction.with_data`; compiles where what is left of the data has other sizes."""
+        found, values = self._prepared(arrays, by_name)
+        if found.key != self._key:
+            return DataCFunction(self._whole, self._options, values, self._places, found, self.form)
+        other = copy.copy(self)
+        other._all, other._arguments = values, found.given(values)
+        other._data = self._bound(other._arguments)
+        return other._bound_anew()
+
+    def _prepared(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> tuple[Prepared, list[Any]]:
+        named, given = self._whole.signature.arguments, self._named(arrays, by_name)
+        values = [given.get(argument.name, value) for argument, value in zip(named, self._all, strict=True)]
+        values = as_arrays(named, self._places, values, self.form)
+        sizes_of_call(self._whole.signature, values, len(self._whole.bindings))
+        return Prepared.of(self._whole, values, self._places, self._options.passes), values
