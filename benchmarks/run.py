@@ -32,6 +32,7 @@ from rich.table import Table  # noqa: E402
 
 BENCHMARKS = (
     "emission",
+    "large_shapes",
     "dimensions",
     "overhead",
     "pytensor_mode",
@@ -68,7 +69,7 @@ BENCHMARKS = (
     "host_calls",
     "ops",
 )
-LONG = ("stability", "ops", "blocks", "samplers", "parameters", "chains")  # only where it is asked for
+LONG = ("large_shapes", "stability", "ops", "blocks", "samplers", "parameters", "chains")  # only where it is asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 

@@ -23,6 +23,7 @@ from .builder import BOOL, INT32, Builder, Check, Tensor
 from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
+from .dtypes import name_of
 from .errors import DemandKind, GraphError, LoweringError, UnsupportedGraphError, UnsupportedOpError, demand_error
 from .graph import Deferred, DimsArgument, Graph, Lowering, Undeclared, fresh, name_arguments, order, root_base, unique
 from .interrupts import collector_paused
@@ -251,10 +252,12 @@ class Context:
     def _refuse_unsupported(self, main: Sequence[Any]) -> None:
         found: list[tuple[Any, str]] = []
         stack: list[tuple[Sequence[Any], str]] = [(main, "")]
-        seen: set[int] = set()
+        checked: dict[int, bool] = {}  # ops, and whether each of their nodes is to be asked
         while stack:
             nodes, place = stack.pop()
             for number, node in enumerate(nodes):
+                if checked.get(id(node.op)) is False:
+                    continue
                 lowering, why = self._find(node.op), ""
                 if lowering is not None:
                     why = ", ".join(lowering.unsupported(node.op)) if lowering.unsupported is not None else ""
@@ -262,11 +265,11 @@ class Context:
                 if lowering is None or why:
                     where = f"{why}; " * bool(why) + f"node {number + 1} of {len(nodes)}{place}"
                     found.append((node.op, f"  {self._graph.describe(node)}  [{where}]"))
-                elif lowering.inner and id(node.op) not in seen:
-                    seen.add(id(node.op))
-                    inner = self._graph.inner(node.op)
-                    if inner is not None:
-                        stack.append((inner, f", inside {type(node.op).__name__} at node {number + 1}{place}"))
+                    continue
+                inner = self._graph.inner(node.op) if lowering.inner and id(node.op) not in checked else None
+                checked[id(node.op)] = lowering.refuses is not None
+                if inner is not None:
+                    stack.append((inner, f", inside {type(node.op).__name__} at node {number + 1}{place}"))
         if found:
             plural = "s have" if len(found) > 1 else " has"
             listed = "\n".join(line for _, line in found)
@@ -340,7 +343,7 @@ class Context:
             type_ = variable.type
             if not hasattr(type_, "broadcastable") or not isinstance(result, Tensor):
                 continue  # a generator, a slice; or an op on scalars, which is lowered for all elements at once
-            if len(result.dims) != type_.ndim or result.dtype.name != type_.dtype:
+            if len(result.dims) != type_.ndim or name_of(result.dtype) != type_.dtype:
                 shown = f"{result.dtype}[{', '.join(map(str, result.dims))}]"
                 wrong = f"gives {shown} for {variable.name or 'an output'} of type {type_}"
         if wrong is not None:

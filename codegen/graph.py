@@ -129,18 +129,21 @@ def order(outputs: Sequence[Any], known: Container[Any] = (), done: Container[An
         known: variables that need no node.
         done: nodes to leave out, with those that only they need.
     """
-    seen: set[Any] = set()
-    found: list[Any] = []
-    stack = [(x.owner, False) for x in reversed(outputs) if x.owner is not None and x not in known]
+    entered: set[Any] = set()
+    found: dict[Any, None] = {}
+    stack = [x.owner for x in reversed(outputs) if x.owner is not None and x not in known]
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            found.append(node)
-        elif node not in seen and node not in done:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((x.owner, False) for x in reversed(node.inputs) if x.owner is not None and x not in known)
-    return found
+        node = stack[-1]
+        if node in entered or node in done:
+            stack.pop()
+            if node in entered:
+                found.setdefault(node)
+            continue
+        entered.add(node)
+        for x in reversed(node.inputs):
+            if (maker := x.owner) is not None and maker not in entered and x not in known:
+                stack.append(maker)
+    return list(found)
 
 
 DimsArgument = Mapping[Any, Sequence[Any]]  # of names, sizes, None, and one `...`

@@ -66,6 +66,7 @@ from .linalg import (
     triangular_solve,
 )
 from .places import BOOL, INT32, INT64, Dims, DType
+from .plans import planned
 from .reduce import (
     MONOIDS,
     arg_reduce,

@@ -35,6 +35,7 @@ from ..ir.host_calls import HostCall
 from ..ir.tidy import erase
 from ..ir.values import dense_attr, owner
 from .places import BOOL, INT32, INT64, VALUE, Attributes, Dims, DType, Note, Places, Sizes, emit_size
+from .plans import Steps
 
 _ids = itertools.count()
 M = TypeVar("M", bound=Note)
@@ -196,6 +197,7 @@ class Builder(Places):
         self.local_counts: dict[str, Dim | None] = {}
         self.below: dict[int, Dim] = {}
         self.at_most: dict[int, Dim] = {}
+        self.steps: Steps | None = None  # of the plan that is being made
 
     # ---- operations -------------------------------------------------------------------------------------------
 
@@ -216,11 +218,15 @@ class Builder(Places):
             dtype: the result's dtype.
             attributes: (name, MLIR text) pairs.
         """
-        key = (name, dims, dtype, attributes, *[self._uid(x) for x in operands])
-        found = self._find(key)
-        if found is not None:
-            return found
-        self._frame.scopes[-1].table[key] = tensor = self.create(name, operands, [(dims, dtype)], attributes)[1][0]
+        key = (name, dims, dtype, attributes, *[x.uid if x._value is not None else self._uid(x) for x in operands])
+        tensor: Tensor | None = self._find(key)
+        if tensor is None:
+            steps, self.steps = self.steps, None
+            tensor = self.create(name, operands, [(dims, dtype)], attributes)[1][0]
+            self.steps = steps
+            self._frame.scopes[-1].table[key] = tensor
+        if self.steps is not None:
+            self.steps.append((name, operands, dims, dtype, attributes, tensor))
         return tensor
 
     def compared(self, direction: str, a: Tensor, b: Tensor) -> Tensor:
@@ -237,6 +243,8 @@ class Builder(Places):
         regions: int = 0,
     ) -> tuple[ir.Operation, list[Tensor]]:
         """An operation at the insertion point, with this many empty regions, and handles on its results."""
+        if self.steps is not None:
+            self.steps.pure = False
         operation = ir.Operation.create(
             name,
             results=[self.tensor_type(*result) for result in results],
@@ -551,11 +559,6 @@ class Builder(Places):
         if root.data:
             frame.data[root.name] = self._open_place()
 
-    @property
-    def roots(self) -> dict[str, SizeSource]:
-        """Roots of the function being built, by name."""
-        return self._frame.roots
-
     def noted(self, kind: type[M], x: Tensor) -> M | None:
         """What is known of how a tensor was made, of one kind."""
         return self._frame.notes.get((kind, x.uid))
@@ -565,9 +568,9 @@ class Builder(Places):
         return self._frame.notes.setdefault((type(note), note.result.uid), note)
 
     @property
-    def size_table(self) -> dict[Any, Tensor]:
-        """The sizes that the prologue, or the place that operations go to now, holds already, by dimension."""
-        return (self._frame.place or self._frame.prologue).sizes
+    def noted_so_far(self) -> tuple[int, ...]:
+        """How much has been noted besides operations."""
+        return len(self._frame.notes), len(self._frame.spare), len(self.checks), len(self.constraints)
 
     @property
     def checks(self) -> list[Check]:

@@ -14,10 +14,12 @@ as NumPy's integers are.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -63,6 +65,7 @@ class Frame:
         data: for each root that depends on data the place behind it, in the order in which they were made.
         place: the place that operations go to now; None outside of such.
         notes: what is known of how tensors were made (`Note`), by its class and their uids.
+        plans: what ops of a graph did for operands of some types, see `plans.py`.
     """
 
     def __init__(self, block: ir.Block, anchor: ir.Operation) -> None:
@@ -74,6 +77,7 @@ class Frame:
         self.roots: dict[str, Any] = {}
         self.notes: dict[tuple[type, int], Any] = {}
         self.spare: list[Any] = []
+        self.plans: dict[Any, Any] = {}
 
 
 class Places:
@@ -134,6 +138,21 @@ class Places:
     @property
     def _frame(self) -> Frame:
         return self._frames[-1]
+
+    @property
+    def plans(self) -> dict[Any, Any]:
+        """What ops of a graph did in this function, see `plans.py`."""
+        return self._frame.plans
+
+    @property
+    def size_table(self) -> dict[Any, Any]:
+        """The sizes that the prologue, or the place that operations go to now, holds already, by dimension."""
+        return (self._frame.place or self._frame.prologue).sizes
+
+    @property
+    def roots(self) -> dict[str, Any]:
+        """Roots of the function being built, by name."""
+        return self._frame.roots
 
     @property
     def insertion_point(self) -> ir.InsertionPoint | None:
@@ -344,6 +363,12 @@ class Join(Note):
     parts: tuple[tuple[Dim, Callable[[], Any]], ...]
     axis: int
     last: tuple[Dim, Callable[[], Any]] | None = None
+
+    @cached_property
+    def ends(self) -> list[int] | None:
+        """Where each part ends; None where a size is open."""
+        sizes = [size for size, _ in self.parts if type(size) is int]
+        return list(itertools.accumulate(sizes)) if len(sizes) == len(self.parts) else None
 
 
 @dataclass

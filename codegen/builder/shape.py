@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -242,6 +243,10 @@ def _part_with(join: Join, start: Dim, limit: Dim) -> tuple[Callable[[], Tensor]
         if least is not None and least >= 0:
             return last, offset
         offset = 0
+    if type(start) is int and type(limit) is int and join.ends is not None:
+        place = bisect_right(join.ends, start)
+        begin = join.ends[place - 1] if place else 0
+        return (join.parts[place][1], begin) if place < len(join.ends) and limit <= join.ends[place] else None
     for size, part in join.parts:
         end = offset + size
         inside = [dimension.bounds(start - offset)[0], dimension.bounds(end - limit)[0]]

@@ -102,7 +102,8 @@ def assign(library: Library, inputs: Sequence[Any], outputs: Sequence[Any]) -> t
                 "variables takes one key, as its first argument, and splits it for all of them"
             )
     keys, scope = _Keys(assignment.key_type), _Scope()
-    assignment.rebuild(outputs, scope, keys)
+    if assignment.holds_draws(outputs):
+        assignment.rebuild(outputs, scope, keys)
     if not keys:
         return None, list(inputs), list(outputs)
     key = assignment.key_type(name=NAME)
@@ -130,6 +131,15 @@ class _Assignment:
     def is_generator(self, variable: Any) -> bool:
         """Whether a variable is a generator."""
         return isinstance(variable.type, self._generator)
+
+    def holds_draws(self, outputs: Sequence[Any]) -> bool:
+        """Whether a node that the outputs need reads a generator, or has an inner graph that does."""
+        nodes = order(outputs, self._inputs)
+        types = {type(x.type) for node in nodes for x in node.inputs}
+        ops = {id(node.op): node.op for node in nodes}.values()
+        return any(issubclass(type_, self._generator) for type_ in types) or any(
+            isinstance(op, self._inner_graph) or type(getattr(op, "core_op", op)).__name__ == "Scan" for op in ops
+        )
 
     def rebuild(self, outputs: Sequence[Any], scope: _Scope, keys: _Keys) -> None:
         """Finds what stands for the variables that the outputs need, with draws from keys."""

@@ -15,7 +15,7 @@ number of values. The library's sparse modules are imported only for a graph tha
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...codegen.errors import UnsupportedGraphError
@@ -53,7 +53,7 @@ def lower(
     """
     known = library.package == "pytensor" and "pytensor.sparse" in sys.modules  # ops of its own are PyTensor's
     nodes = order(outputs, set(inputs)) if known else []
-    if not known or not (any(map(is_sparse, (*inputs, *outputs))) or any(_holds(node.op) for node in nodes)):
+    if not known or not (any(map(is_sparse, (*inputs, *outputs))) or any(map(_holds, _ops_of(nodes)))):
         return Plain(list(inputs), list(outputs), list(names))
     with looked_up(library.module):
         return _Lowering(library, inputs, containers).run(nodes, outputs, names)
@@ -63,7 +63,13 @@ def _holds(op: Any) -> bool:
     """Whether an op is one on sparse matrices, or has an inner graph with such."""
     if of_sparse(type(op)):
         return True
-    return any(_holds(node.op) for fgraph in inner_graphs(getattr(op, "core_op", op)) for node in fgraph.apply_nodes)
+    fgraphs = inner_graphs(getattr(op, "core_op", op))
+    return any(map(_holds, _ops_of(node for fgraph in fgraphs for node in fgraph.apply_nodes)))
+
+
+def _ops_of(nodes: Iterable[Any]) -> Iterable[Any]:
+    """The ops of nodes, each once."""
+    return {id(node.op): node.op for node in nodes}.values()
 
 
 class Part:

@@ -158,7 +158,7 @@ def elemwise(ctx: Context, node: Any, *operands: Tensor) -> list[Tensor]:
         ]
 
     if sizes is None:
-        return computed()
+        return hlo.planned(ctx.builder, node.op, operands, computed) if operands else computed()
     return [ctx.builder.known_as(sizes, (len(sizes),), ctx.out_dtype(), lambda: computed()[0])]
 
 
