@@ -8,8 +8,7 @@
 
 In: a graph or function of a single row, and names of axes, of which `n[b]` is a size that each row has for itself. Out:
 a callable. Inputs of a graph that `dims` does not give the rows' axis, and shared variables, are the same for all rows;
-of a random key each row gets a part. A graph that has the rows' axis itself, and maps over it, is that of a single row
-where the axis has size 1. A function is traced once with symbolic sizes, as `hlograph.jit` does.
+of a random key each row gets a part. A function is traced once with symbolic sizes, as `hlograph.jit` does.
 """
 
 from __future__ import annotations
@@ -26,9 +25,6 @@ import jax
 import numpy as np
 from jax import tree_util
 
-from ...codegen import dims as dimension
-from ...codegen import signature as signatures
-from ...codegen.analysis.mapped_rows import check_map, check_number, many_rows
 from ...codegen.errors import (
     ArgumentError,
     ArgumentShapeError,
@@ -39,7 +35,6 @@ from ...codegen.errors import (
 )
 from ...codegen.graph import unfolded
 from ...codegen.ir.jax_compat import Vmapped, enable_x64
-from ...codegen.ir.refused import Refused, require
 from ...codegen.program import Program
 from ...codegen.signature import Argument
 from ...codegen.sparse_parts import grouped
@@ -90,26 +85,20 @@ class RaggedFunction(OfRows):
         self, emit: Callable[..., Program], inputs: Sequence[Any], dims: Mapping[Any, Any], options: CompileOptions
     ) -> None:
         self._rows, self._ragged = sizes_named(dims)
-        self._inside = _is_inside(dims, self._rows, inputs)
-        of_one = {key: _of_one(key, entry, self._rows, self._inside) for key, entry in dims.items()}
-        if self._inside:
-            _check_map(emit(dims={key: named(entry) for key, entry in dims.items()}), self._rows)
-        self.program = emit(dims=of_one)
+        self.program = emit(dims={key: _of_one(key, entry, self._rows, inputs) for key, entry in dims.items()})
         signature = self.program.signature
         self._bindings = [self.program.bindings[i] for i in sorted(self.program.bindings)]
         names = _by_name(dims, inputs, [a.name for a in signature.arguments if not a.key])
         self._entries: list[Any] = [names.get(a.name) for a in signature.arguments]
         self._leaves = []
         for argument, entry in zip(signature.arguments, self._entries, strict=True):
-            # Where the element has the rows' axis too, of size 1, the others are counted behind it.
-            rank = len(argument.dims) + (not self._inside)
-            of_rows = isinstance(entry, tuple | list) and entry and entry[0] == self._rows
+            of_rows, rank = _is_of_rows(entry, self._rows), 1 + len(argument.dims)
             axes = {} if argument.key else own_axes(unfolded(entry, rank)) if of_rows else None  # keys: one a row
-            self._leaves.append(Leaf(argument.name, axes and {axis + self._inside: n for axis, n in axes.items()}))
+            self._leaves.append(Leaf(argument.name, axes))
         self._shapes = [None if a.key else [*map(str, a.dims)] for a in signature.arguments]
         shared = frozenset(i for i, leaf in enumerate(self._leaves) if leaf.axes is None)
         rows = RowsFunction(self.program, shared, self._ragged, self._rows, options)
-        self.variant = Variant((), self.program, rows, _without_axis if self._inside else None)
+        self.variant = Variant((), self.program, rows)
         dtypes = [x.dtype for x in signature.arguments] + [x.dtype for x in signature.results]
         self._is_wide = any(narrowed(dtype) != dtype for dtype in dtypes)
         self._groups = grouped(signature.arguments[: len(signature.arguments) - len(self._bindings)])
@@ -159,18 +148,14 @@ class RaggedFunction(OfRows):
         if not hasattr(array, "dtype"):
             array = np.asarray(array, argument.dtype)
         check_type(argument, array.dtype, weak=bool(getattr(array, "weak_type", False)), narrow=narrow)
-        shift = self._inside and not shared  # the element has the rows' axis too, of size 1
-        dims = argument.dims[shift:]
-        rank = len(dims) + (not shared)
+        rank = len(argument.dims) + (not shared)
         if array.ndim != rank:
             said = str(argument) if shared else f"the rows' axis {self._rows!r} and those of {argument}"
             raise ArgumentShapeError(f"argument {argument.name!r}: expected {rank} axes, {said}; got {array.ndim}")
-        for dim, size in zip(dims, array.shape[not shared :], strict=True):
+        for dim, size in zip(argument.dims, array.shape[not shared :], strict=True):
             if isinstance(dim, int) and dim != size:
                 raise ArgumentShapeError(f"argument {argument.name!r}: expected {argument}, got a size {size}")
-        array = array[:, None] if shift else array
-        is_ragged = isinstance(value, Ragged)
-        return Ragged(array, value.lengths, tuple(axis + shift for axis in value.axes)) if is_ragged else array
+        return value if isinstance(value, Ragged) else array
 
     def _variant(self, plan: Any, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
         return self.variant
@@ -204,67 +189,20 @@ class RaggedFunction(OfRows):
         return f"<RaggedFunction {self.program.name}{self.program.signature}, rows {self._rows}>"
 
 
-def _is_inside(dims: Mapping[Any, Any], rows: str, inputs: Sequence[Any]) -> bool:
-    """Whether the graph has the rows' axis itself, in all inputs that `dims` says it of, or in none.
-
-    Raises:
-        GraphError: in some.
-    """
-    found = {}
-    for key, entry in dims.items():
-        if isinstance(entry, str | int) or not entry or entry[0] != rows or ... in entry:
-            continue
-        named = (x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key))
-        found[str(key)] = getattr(next(named, None), "ndim", None) == len(entry)
-    if len(set(found.values())) > 1:
-        inside = ", ".join(key for key, own in found.items() if own)
-        raise GraphError(f"dims: {inside} has the rows' axis {rows!r} in the graph, other inputs have it not")
-    return any(found.values())
+def _is_of_rows(entry: Any, rows: str) -> bool:
+    return isinstance(entry, tuple | list) and bool(entry) and entry[0] == rows
 
 
-def _of_one(key: Any, entry: Any, rows: str, inside: bool) -> Any:
-    """Names of axes in the program of one row: without the rows' one, or with 1 for it."""
-    if isinstance(entry, str | int) or not entry or entry[0] != rows:
+def _of_one(key: Any, entry: Any, rows: str, inputs: Sequence[Any]) -> Any:
+    """Names of axes in the program of one row: without the rows' one."""
+    if not _is_of_rows(entry, rows):
         if is_ragged(entry):
             raise GraphError(f"dims of {key!r}: the rows' axis {rows!r} comes first")
         return entry
-    return ((1,) if inside else ()) + named(entry[1:])
-
-
-def _check_map(program: Program, rows: str) -> None:
-    """A program with the rows' axis makes each row of its results of that row of its arguments.
-
-    Raises:
-        GraphError: it does not, or that is not known.
-    """
-    signature = program.signature
-    known = signatures.known_constraints(signature)
-    free = {root.name: 5 + 2 * number for number, root in enumerate(signature.roots) if root.name != rows}
-    sizes = {name: dimension.evaluate(known.canonical(dimension.symbol(name)), {**free, rows: 3}) for name in free}
-    axes = [next((i for i, dim in enumerate(a.dims) if str(dim) == rows), None) for a in signature.arguments]
-    try:
-        counted = any(rows in dimension.roots(c.lhs) | dimension.roots(c.rhs) for c in signature.constraints)
-        require(not counted, "their number must fit another size")
-        data = signature.has_data_sizes or signature.checks or signature.value_roots
-        require(not data, "sizes or checks depend on data")
-        require(not any(argument.key for argument in signature.arguments), "all of them draw by one random key")
-        check_number(program.copy_module(), axes)
-        count = many_rows(program.specialize({**sizes, rows: 0}).copy_module())
-        check_map(program.specialize({**sizes, rows: count}).copy_module(), count)
-    except Refused as error:
-        raise GraphError(
-            f"rows of different lengths need a graph that maps over them, and in {program.name} {error}; "
-            "the graph of a single row, without that axis, is taken as it is"
-        ) from None
-
-
-def _without_axis(results: Any) -> Any:
-    """Results of rows without the axis of size 1 that the element has."""
-    if isinstance(results, tuple):
-        return tuple(map(_without_axis, results))
-    if isinstance(results, Ragged):
-        return Ragged(results.values[:, 0], results.lengths, tuple(axis - 1 for axis in results.axes))
-    return results[:, 0]
+    found = next((x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key)), None)
+    if ... not in entry and getattr(found, "ndim", None) == len(entry):
+        raise GraphError(f"dims of {key!r}: {rows!r} is the axis of the rows, and a graph of a single row has it not")
+    return named(entry[1:])
 
 
 def _by_name(dims: Mapping[Any, Any], inputs: Sequence[Any], names: Sequence[str]) -> dict[str, Any]:

@@ -358,6 +358,8 @@ def test_what_is_wrong_with_a_graph_of_rows_is_said():
     fn = hlograph.function([x, u, v], x.sum() + (u * v).sum(), dims={"x": ("b", "n[b]")})
     with pytest.raises(ArgumentShapeError, match="u_0 == v_0 does not hold for u_0 = 2, v_0 = 3"):
         fn(np.ones((0, 4)), np.ones(2), np.ones(3))  # of no row, too
+    with pytest.raises(GraphError, match="'b' is the axis of the rows, and a graph of a single row has it not"):
+        hlograph.function([y], y.sum(axis=1), dims={"y": ("b", "n[b]")})
 
 
 def test_three_dots_stand_for_the_other_axes():
@@ -372,73 +374,3 @@ def test_three_dots_stand_for_the_other_axes():
         hlograph.emit_stablehlo(([y], [y.sum()]), dims={"y": (..., "k", ...)})
     with pytest.raises(ArgumentShapeError, match="4 entries beside"):
         hlograph.jit(lambda x: x, dims={"x": ("a", "b", "c", "d", ...)})(np.ones(2))
-
-
-MAPS = {
-    "elementwise and reductions": lambda x: [pt.exp(x).sum(1), x - x.mean(1, keepdims=True), x.var(axis=1)],
-    "orders": lambda x: [pt.sort(x, axis=1), pt.argmax(x, 1), x[:, ::-1], x[:, [0, 0]], x[:, 1:] - x[:, :-1]],
-    "running sums, and places": lambda x: [pt.cumsum(x, axis=1), x + pt.arange(x.shape[1]), pt.special.softmax(x, 1)],
-    "gradient": lambda x: [pytensor.grad(pt.exp(x).sum(), x)],
-    "loop": lambda x: [
-        pytensor.scan(lambda v, h: pt.tanh(h + v), sequences=x.T, outputs_info=x[:, 0], return_updates=False)[-1]
-    ],
-}
-MIXES = {
-    "sum over rows": lambda x: x.sum(0),
-    "sum of all": lambda x: x.sum(1) / x.sum(),
-    "their number": lambda x: x / x.shape[0],
-    "their number, by a mean": lambda x: x.sum(1) - pt.log(x.shape[0]) / 2,
-    "more of them than ten": lambda x: pt.switch(pt.gt(x.shape[0], 10), x, -x),
-    "a quotient of their number": lambda x: x + x.shape[0] // 8,
-    "their places": lambda x: x + pt.arange(x.shape[0])[:, None],
-    "another order": lambda x: x[::-1],
-    "by another row": lambda x: x[pt.argsort(x[:, 0])],
-    "the first row": lambda x: x - x[0],
-    "a constant for each": lambda x: x + np.arange(3.0)[:, None],
-    "all pairs": lambda x: x @ x.T,
-    "all in one": lambda x: x.flatten(),
-    "rows behind": lambda x: x.T,
-    "a product of sizes": lambda x: x * (x.shape[0] * x.shape[1]),
-}
-
-
-@pytest.mark.parametrize("graph", MAPS.values(), ids=MAPS.keys())
-def test_graphs_with_the_axis_of_rows_that_map_over_it(graph):
-    """`x` is a matrix: what its rows share is found out of the graph."""
-    x = pt.dmatrix("x")
-    outputs = graph(x)
-    fn = hlograph.function([x], outputs, dims={"x": ("b", "n[b]")})
-    reference = pytensor.function([x], outputs, mode="FAST_COMPILE")
-    rows = [RNG.normal(size=n) for n in (3, 1, 5)]
-    found = fn(rows)
-    for number, row in enumerate(rows):
-        for own, y in zip(found if len(outputs) > 1 else [found], reference(row[None]), strict=True):
-            np.testing.assert_allclose(own[number], y[0], rtol=1e-10)
-
-
-@pytest.mark.sampled(6)
-@pytest.mark.parametrize("graph", MIXES.values(), ids=MIXES.keys())
-def test_graphs_that_mix_rows_or_count_them_are_refused(graph):
-    x = pt.dmatrix("x")
-    with pytest.raises(GraphError, match="need a graph that maps over them"):
-        hlograph.function([x], graph(x), dims={"x": ("b", "n[b]")})
-
-
-def test_what_rows_share_and_have_each_in_a_graph_with_their_axis():
-    x, w, mu = pt.dtensor3("x"), pt.dmatrix("w"), pt.dvector("mu")
-    outputs = [(pt.tanh(x @ w) - mu[:, None, None]).sum(axis=(1, 2)), x @ w]
-    fn = hlograph.function([x, w, mu], outputs, dims={"x": ("b", "n[b]", 3), "mu": ("b",)})
-    rows = [RNG.normal(size=(n, 3)) for n in (0, 1, 3, 5)]
-    weights, places = RNG.normal(size=(3, 2)), RNG.normal(size=4)
-    total, each = fn(rows, weights, places)
-    for row, place, sum_, products in zip(rows, places, total, each, strict=True):
-        np.testing.assert_allclose(sum_, (np.tanh(row @ weights) - place).sum(), rtol=1e-10)
-        np.testing.assert_allclose(products, row @ weights, rtol=1e-10)
-    with jax.enable_x64(True):
-        found = jax.grad(lambda w: fn(Ragged.from_rows(rows), w, places)[0].sum())(weights)
-    np.testing.assert_allclose(found, sum(r.T @ (1 - np.tanh(r @ weights) ** 2) for r in rows), rtol=1e-10)
-    with pytest.raises(GraphError, match="x has the rows' axis 'b' in the graph, other inputs have it not"):
-        hlograph.function([x, mu], x.sum() + mu, dims={"x": ("b", "n[b]", 3), "mu": ("b", "n[b]")})
-    rng = pytensor.shared(np.random.default_rng(1))
-    with pytest.raises(GraphError, match="draw by one random key"):
-        hlograph.function([x], x.sum(axis=1) + pt.random.normal(0, 1, (3,), rng=rng), dims={"x": ("b", "n[b]", 3)})
