@@ -10,8 +10,6 @@ lookup (about 2 us for two arrays); what is to be done for a new shape is found 
 from __future__ import annotations
 
 import functools
-import itertools
-import math
 import time
 import types
 import warnings
@@ -60,8 +58,6 @@ from .warming import Sizes, sets_of
 
 # Calls with this many different shapes are recognized; then recognition starts again (programs are kept).
 _KNOWN_CALLS = 1 << 14
-# Of a function that decides by sizes, this many sets of sizes are examined to compile for all.
-_WALKED = 1 << 14
 # Options of `jax.jit` that are about the whole call: with them it runs the function, but for the first with `dims`.
 _DONATED = frozenset({"donate_argnums", "donate_argnames"})
 _SHARDINGS = frozenset({"in_shardings", "out_shardings"})
@@ -347,66 +343,42 @@ class Jit(Written):
             sizes: sets of sizes by name, where the arguments are to have others than these; a size that is left out is
                 that of the arguments.
             up_to: name to the largest size: every bucket is compiled that calls with sizes from 1 on can meet. Calls
-                with a size 0 are `jax.jit`'s, which compiles for each of them; that of one name alone is compiled too.
+                with a size 0 are `jax.jit`'s, which compiles for each of them.
 
         Raises:
-            ArgumentError: a name that is not one of the sizes; or this many sizes by which Python code decides.
+            ArgumentError: a name that is not one of the sizes; or `up_to` where Python code decides by sizes.
             HlographError: as a call does.
         """
         _, leaves, call, specs = self._parameters.read(args, kwargs)
-        own = calls.sizes_of(call, specs, leaves)
-        largest = {} if up_to is None else dict(up_to)
-        wanted = sets_of({} if sizes is None else sizes)
-        if largest:
-            wanted = [each for given in wanted for each in self._met(call, leaves, {**own, **given}, largest)]
+        own, largest = calls.sizes_of(call, specs, leaves), dict(up_to or {})
+        if unknown := largest.keys() - own.keys():
+            raise ArgumentError(f"up_to: there is no size {min(unknown)!r}; the sizes: {', '.join(own) or 'none'}")
         by_function: dict[Function, list[Mapping[str, int]]] = {}
         seconds: dict[str, float] = {}
-
-        def by_jax(args: Any, kwargs: Any) -> None:
-            start = time.perf_counter()
-            self._jax.lower(*args, **kwargs).compile()
-            seconds["by jax.jit"] = time.perf_counter() - start
-
-        for given in wanted:
+        for given in sets_of({} if sizes is None else sizes):
             chosen = {name: size for name, size in {**own, **given}.items() if name in given or name not in largest}
             plan = self._plan(call, leaves, {**largest, **chosen})
-            if plan.function is not None:
-                by_function.setdefault(plan.function, []).append(
-                    {name: size for name, size in chosen.items() if name in given or name in plan.function.sizes}
-                )
-                continue
-            if largest or (given and chosen != own):
+            if plan.function is None and (largest or (given and chosen != own)):
                 raise ArgumentError(
-                    f"{self._parameters.name}: jax.jit runs calls with sizes {wanted[0] or largest}, for which warm "
+                    f"{self._parameters.name}: jax.jit runs calls with sizes {given or largest}, for which warm "
                     "needs arguments of these shapes, and no sizes"
                 )
-            by_jax(args, kwargs)
+            if plan.function is None:
+                start = time.perf_counter()
+                self._jax.lower(*args, **kwargs).compile()
+                seconds["by jax.jit"] = time.perf_counter() - start
+                continue
+            if largest and (guards := self.guards(plan.function.program)):
+                raise ArgumentError(
+                    f"{self._parameters.name}: Python code decides by sizes ({guards[0]}, at {guards[0].where}), so "
+                    f"that those up to {largest} have several traces; give the sizes that are used: sizes=[...]"
+                )
+            by_function.setdefault(plan.function, []).append(
+                {name: size for name, size in chosen.items() if name in given or name in plan.function.sizes}
+            )
         for function, sets in by_function.items():
             seconds |= function.warm(sets, up_to=largest)
-        if len(largest) == 1 and self._taken_for_granted(dict.fromkeys(largest, 0)):
-            by_jax(*self._parameters.resized(args, kwargs, {**own, **dict.fromkeys(largest, 0)}))
         return seconds
-
-    def _met(
-        self, call: calls.Call, leaves: Sequence[Any], base: Mapping[str, int], largest: Mapping[str, int]
-    ) -> list[Mapping[str, int]]:
-        """Sets of sizes; where Python code decides by sizes, all up to the largest, as others have another trace."""
-        unknown = largest.keys() - base.keys()
-        if unknown:
-            raise ArgumentError(f"up_to: there is no size {min(unknown)!r}; the sizes: {', '.join(base) or 'none'}")
-        plan = self._plan(call, leaves, {**base, **largest})
-        others = {name: size for name, size in base.items() if name not in largest}
-        if plan.function is None or not self.guards(plan.function.program):
-            return [others]
-        count = math.prod(largest.values())
-        if count > _WALKED:
-            raise ArgumentError(
-                f"{self._parameters.name}: Python code decides by sizes, and of the {count:,} up to {largest} each "
-                f"may have its own trace (at most {_WALKED:,} are examined); give sizes=[...]"
-            )
-        every = itertools.product(*[range(1, size + 1) for size in largest.values()])
-        found = ({**others, **dict(zip(largest, sizes, strict=True))} for sizes in every)
-        return [sizes for sizes in found if self._taken_for_granted(sizes)]
 
     @property
     def functions(self) -> list[Function]:

@@ -23,10 +23,8 @@ import jax
 import numpy as np
 from jax import tree_util
 
-from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
-from ..codegen.dims import parse
 from ..codegen.errors import DeviceError, GraphError, HlographError, OptionError
 from ..codegen.ir.jax_compat import array_type
 from ..codegen.ir.jax_tracing import tracing_context
@@ -188,18 +186,6 @@ class Parameters:
         leaves, tree = tree_util.tree_flatten(dynamic)
         call = self.describe(tree, static)
         return dynamic, leaves, call, self.specs(call, leaves)
-
-    def resized(self, args: Any, kwargs: Any, sizes: Mapping[str, int]) -> tuple[Any, Any]:
-        """The call with specs of these sizes in place of its arrays."""
-        dynamic, leaves, call, specs = self.read(args, kwargs)
-        for place, spec in zip(leaves_of(call.places), leaves_of(specs), strict=True):
-            if spec.shape:
-                shape = [x if isinstance(x, int) else dimension.evaluate(parse(str(x)), sizes) for x in spec.shape]
-                leaves[place] = jax.ShapeDtypeStruct(tuple(shape), spec.dtype)
-        positional, keywords = tree_util.tree_unflatten(tree_util.tree_structure(dynamic), leaves)
-        fixed = {name: value for name, _, value in call.static}
-        places = [args[i] if name in fixed else positional[i] for i, name in enumerate(self.names[: len(args)])]
-        return (*places, *positional[len(places) :]), {name: fixed.get(name, x) for name, x in keywords.items()}
 
 
 def is_named(specs: Mapping[str, Any]) -> bool:
