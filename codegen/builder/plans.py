@@ -8,10 +8,7 @@ that the module is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .core import Builder, Tensor
+from typing import Any
 
 
 class Steps(list[Any]):
@@ -20,7 +17,7 @@ class Steps(list[Any]):
     pure = True
 
 
-def planned(builder: Builder, op: Any, operands: Sequence[Tensor], make: Callable[[], list[Tensor]]) -> list[Tensor]:
+def planned(builder: Any, op: Any, operands: Sequence[Any], make: Callable[[], list[Any]]) -> list[Any]:
     """What a graph's op gives for operands, by a plan where they are different values of one shape.
 
     Args:
@@ -55,7 +52,7 @@ def planned(builder: Builder, op: Any, operands: Sequence[Tensor], make: Callabl
     return [values[place] for place in plan[1]]
 
 
-def _plan(operands: Sequence[Tensor], steps: Steps, results: Sequence[Tensor]) -> Any:
+def _plan(operands: Sequence[Any], steps: Steps, results: Sequence[Any]) -> Any:
     """Steps on numbered values, the operands first, and the numbers of the results; None where they read others."""
     places = {x.uid: place for place, x in enumerate(operands)}
     plan = []
