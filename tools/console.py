@@ -1,8 +1,9 @@
-"""The commands' output: aligned columns, sizes and times."""
+"""The commands' output: aligned columns, pages, sizes and times."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from html import escape
 
 Rows = list[tuple[str, ...]]
 
@@ -16,6 +17,19 @@ def columns(rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
         indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
     return "\n".join(lines)
+
+
+_STYLE = ".hlograph {font: 14px/1.5 monospace} .hlograph td {padding-right: 1.5em; white-space: pre-wrap}"
+
+
+def page(title: str, sections: Iterable[tuple[str, Sequence[Sequence[str]]]]) -> str:
+    """An HTML page of parts, each with a title and rows; it holds no script, loads nothing, and may be in another."""
+    parts = ["<!DOCTYPE html><meta charset=utf-8>", f"<title>{escape(title)}</title><style>{_STYLE}</style>"]
+    parts += ["<div class=hlograph>", f"<h1>{escape(title)}</h1>"]
+    for head, rows in sections:
+        lines = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        parts += [f"<h2>{escape(head)}</h2>", "<table>", *[f"<tr>{line}</tr>" for line in lines], "</table>"]
+    return "\n".join([*parts, "</div>"]) + "\n"
 
 
 def count(number: int, noun: str) -> str:

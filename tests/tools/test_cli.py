@@ -309,7 +309,8 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     assert re.search(r"predicted +float64 +\(n\)\n +loss +float64 +\(\)\n", sections["outputs"])
     assert re.search(r"n +size of axis 0 of x\n", sections["dimensions"])
     given = dims if kind == "graph" else []
-    assert "(bounds n = 8)" in succeed("explain", file, *given, "--bounds", "n=8")
+    assert succeed("explain", file, *given, "--html", "page.html", "--bounds", "n=8") == ""
+    assert "(bounds n = 8)" in Path("page.html").read_text()
 
 
 # ---- explain --stages ------------------------------------------------------------------------------------------------
@@ -366,6 +367,18 @@ def test_the_difference_to_the_stage_before(folder: Path) -> None:
         "-stablehlo.add %x, %y : tensor<4xf32>",
         "+stablehlo.maximum %x, %y : tensor<4xf32>",
     ]
+
+
+def test_the_page(folder: Path) -> None:
+    assert succeed("explain", "twice.mlir", "--stages", "--sizes", "n=4", "--html", "page.html") == ""
+    text = (folder / "page.html").read_text()
+    assert "<h1>twice (n = 4)</h1>" in text
+    assert re.findall("<h2>(.* to .*)</h2>", text) == [
+        *("emitted to specialize", "specialize to cpu_regions", "cpu_regions to lowered"),
+    ]
+    assert "<td>12</td>" in text
+    assert "tensor&lt;4xf32&gt;" in text
+    assert "<4xf32>" not in text
 
 
 # ---- errors -----------------------------------------------------------------------------------------------------
