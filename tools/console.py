@@ -1,8 +1,10 @@
-"""The commands' output: aligned columns, pages, sizes and times."""
+"""The commands' output: aligned columns, pages, sizes, times, and a sign of life while something slow is under way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 
 Rows = list[tuple[str, ...]]
@@ -49,3 +51,19 @@ def format_seconds(seconds: float) -> str:
             break
     value = seconds * scale
     return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+
+
+@contextmanager
+def progress(label: str) -> Iterator[None]:
+    """Show `label`, a spinner and the seconds on stderr until the block ends; nothing unless stderr is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    shown = [SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()]
+    # stdout is left alone: it may be a pipe, or the result itself.
+    with Progress(*shown, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+        bar.add_task(label, total=None)
+        yield

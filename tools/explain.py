@@ -10,17 +10,18 @@ from __future__ import annotations
 import difflib
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import files
-from .console import columns, format_dims
+from .console import columns, format_dims, progress
 from .console import page as html_page
 
 if TYPE_CHECKING:
+    from .. import Program
     from ..runtime.lowered.stages import Lowered
 
 _HLO = "hlo"
@@ -93,8 +94,7 @@ def explain(
             raise click.UsageError("--bounds is not for --stages: --policy 128 pads there, --sizes says what sizes are")
         if stage is None and diff:
             raise click.UsageError("--diff needs --stage NAME")
-        passes: Any = "none" if list(optimize) == ["none"] else optimize or "default"
-        lowered = program.compile(policy=policy, optimize=passes).lower(sizes=dict(ChainMap(*sizes)))
+        lowered = _lower(program, dict(ChainMap(*sizes)), optimize, policy)
         given = [f"{name} = {size}" for name, size in ChainMap(*sizes).items()]
         heading = f"{program.name} {format_dims(given)}" if given else program.name
         if page is not None:
@@ -110,7 +110,8 @@ def explain(
         raise click.UsageError("--sizes, --optimize and --diff are for --stages")
     from .explanation import explain as explain_program
 
-    explanation = explain_program(program, policy=policy, bounds=ChainMap(*bounds))
+    with progress("explaining"):
+        explanation = explain_program(program, policy=policy, bounds=ChainMap(*bounds))
     if page is not None:
         with write_atomically(page) as stream:
             stream.write(explanation.html.encode())
@@ -122,9 +123,22 @@ def explain(
 # ---- stages ----
 
 
+def _lower(program: Program, sizes: Mapping[str, int], passes: Sequence[str], policy: Any) -> Lowered:
+    """The program lowered by JAX for the sizes, with its stages."""
+    optimize: Any = "none" if list(passes) == ["none"] else passes or "default"
+    with progress("lowering and running passes"):
+        lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=sizes)
+        _ = lowered.stages
+    return lowered
+
+
 def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
     """The table's rows; with the costs of stages, which are compiled for that."""
-    rows = lowered.table(None if costs else ())
+    names = lowered.stages.names if costs else ()
+    for number, name in enumerate(names, start=1):
+        with progress(f"compiling {name} ({number} of {len(names)})"):
+            lowered.cost(name)
+    rows = lowered.table(names)
     return rows if costs else [(name, ops, *rest[4:]) for name, ops, *rest in rows]
 
 
@@ -152,7 +166,8 @@ def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
             raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is not one")
         from ..runtime.lowered.hlo import readable
 
-        return readable(lowered.compile().as_text() or "")
+        with progress("compiling"):
+            return readable(lowered.compile().as_text() or "")
     stages = lowered.stages
     stage = stages[name]
     if not diff:

@@ -19,7 +19,7 @@ import hlograph as package
 from hlograph.codegen.artifact import foreign
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.tools.cli import main
-from hlograph.tools.console import format_seconds
+from hlograph.tools.console import format_seconds, progress
 from hlograph.tools.files import DIMS, entries_of, parted
 
 MODEL = '''
@@ -680,3 +680,16 @@ def test_a_reader_that_is_gone_is_no_error(folder: Path) -> None:
 )
 def test_seconds_have_three_digits_and_a_unit(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
+
+
+def test_progress_shows_its_label_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for terminal in (False, True):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        with progress("compiling [loss]"):
+            print("a result")
+        captured = capsys.readouterr()
+        assert captured.out == "a result\n"
+        assert ("compiling [loss]" in captured.err, captured.err != "") == (terminal, terminal)
