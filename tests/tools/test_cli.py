@@ -530,7 +530,7 @@ def test_errors_of_our_own_and_interrupts_are_one_line_too(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("hlograph.tools.explain.load_program", fail)
+    monkeypatch.setattr("hlograph.tools.files.load_program", fail)
     outcome = hlograph("explain", "x.mlir")
     assert (outcome.code, outcome.err.lstrip()) == (code, f"hlograph: error: {said}\n")
 
