@@ -49,7 +49,6 @@ def run_all(
     Raises:
         PassError: for an unknown pass, wrong options, or a pass that fails.
     """
-    detailed = detailed or (watch is not None and watch.detailed)
     named = [parse_spec(spec) for spec in specs]
     planned = [(write_spec(name, options), find(name), find(name).parse(options)) for name, options in named]
     reports: list[Report] = []

@@ -102,14 +102,7 @@ def _line(op: ir.Operation | str) -> str:
 
 
 class Watch(Protocol):
-    """Is told of each step of a module on its way to the compiler.
-
-    Attributes:
-        detailed: whether reports are to say about each op what was done, or why not.
-    """
-
-    @property
-    def detailed(self) -> bool: ...
+    """Is told of each step of a module on its way to the compiler."""
 
     def ran(self, spec: str, bytecode: bytes, seconds: float, report: Report) -> None:
         """A pass has run; the bytecode is that of the module after it."""

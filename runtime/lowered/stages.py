@@ -20,7 +20,7 @@ from ...codegen.errors import PassError
 from ...codegen.ir.modules import clone_bytes, to_bytecode
 from ...codegen.ir.tidy import located_names, readable
 from ...codegen.passes import parse_spec
-from ...codegen.passes.report import Note, Report
+from ...codegen.passes.report import Report
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ...codegen.renamed import nearest
@@ -75,7 +75,7 @@ class Lowered(jax.stages.Lowered):
         """
         made = self._make()
         bytecode = to_bytecode(self.compiler_ir("stablehlo"))  # type: ignore[arg-type]
-        return Stages([*made, Stage(LOWERED, "", bytecode)], made.unchanged, made.left_alone)
+        return Stages([*made, Stage(LOWERED, "", bytecode)], made.unchanged)
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False, stage: str | None = None) -> str:
         """The module's text: what XLA gets, or what it was at an earlier stage.
@@ -179,7 +179,7 @@ def amount(number: int, unit: str = "") -> str:
 
 def stages_of(program: Program, recipe: Recipe) -> Stages:
     """The way of a program to what is put into JAX's module, which is that of a call."""
-    recorder = Recorder(program, detailed=True)
+    recorder = Recorder(program)
     recipe.apply(program, recorder)
     return recorder.stages
 
@@ -189,8 +189,6 @@ def stages_of(program: Program, recipe: Recipe) -> Stages:
 
 START = "emitted"
 _SHOWN = 4  # kinds of ops in a line about a change
-_REASONS = 3  # why a pass did nothing: shown of one pass
-_NONE: Mapping[str, Sequence[Note]] = {}
 
 
 @dataclass(frozen=True)
@@ -204,7 +202,6 @@ class Stage:
         bytecode: the module as MLIR bytecode.
         seconds: that the pass took.
         rewritten: how often each of the pass's rewrites was applied; MLIR's own passes do not say.
-        notes: op by op what was done, or why not; only where the `Recorder` was asked for details.
     """
 
     name: str
@@ -212,7 +209,6 @@ class Stage:
     bytecode: bytes = field(repr=False)
     seconds: float = 0.0
     rewritten: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[Note, ...] = field(default=(), repr=False)
 
     def program(self) -> Program:
         """The module as its own program, parsed now; without a graph, so without derivatives."""
@@ -254,17 +250,13 @@ class Stages(tuple[Stage, ...]):
 
     Attributes:
         unchanged: the passes that changed nothing, and so have no stage.
-        left_alone: what these looked at and left, and why; only where details were asked for.
     """
 
     unchanged: tuple[str, ...]
-    left_alone: Mapping[str, Sequence[Note]]
 
-    def __new__(
-        cls, stages: Iterable[Stage], unchanged: Sequence[str] = (), left_alone: Mapping[str, Sequence[Note]] = _NONE
-    ) -> Stages:
+    def __new__(cls, stages: Iterable[Stage], unchanged: Sequence[str] = ()) -> Stages:
         made = super().__new__(cls, stages)
-        made.unchanged, made.left_alone = tuple(unchanged), dict(left_alone)
+        made.unchanged = tuple(unchanged)
         return made
 
     def __getitem__(self, place: Any) -> Any:
@@ -302,15 +294,8 @@ class Stages(tuple[Stage, ...]):
         return "\n".join([*(line.rstrip() for line in lines), *self.remarks()])
 
     def remarks(self) -> list[str]:
-        """Lines about the passes that changed nothing, with the first reasons of each."""
-        if not self.unchanged:
-            return []
-        lines = [f"changed nothing: {', '.join(self.unchanged)}"]
-        for name in dict.fromkeys(self.unchanged):
-            notes = [note for note in self.left_alone.get(name, ()) if note.reason]
-            lines += [f"  {name}: {note.op}: {note.reason}" for note in notes[:_REASONS]]
-            lines += [f"  {name}: {len(notes) - _REASONS} more"] if len(notes) > _REASONS else []
-        return lines
+        """A line about the passes that changed nothing, if there are such."""
+        return [f"changed nothing: {', '.join(self.unchanged)}"] if self.unchanged else []
 
     def changes(self) -> list[str]:
         """Of each stage in a line what changed from the one before; see `Stage.change`."""
@@ -322,41 +307,32 @@ class Recorder:
 
     Args:
         program: the first stage.
-        detailed: whether stages have notes.
     """
 
-    def __init__(self, program: Program, *, detailed: bool = False) -> None:
-        self.detailed = detailed
+    def __init__(self, program: Program) -> None:
         self._unchanged: list[str] = []
-        self._left_alone: dict[str, tuple[Note, ...]] = {}
         self._found = [Stage(START, "", program.to_bytecode())]
 
     @property
     def stages(self) -> Stages:
         """Those so far."""
-        return Stages(self._found, self._unchanged, self._left_alone)
+        return Stages(self._found, self._unchanged)
 
     def ran(self, spec: str, bytecode: bytes, seconds: float, report: Report) -> None:
         """Takes note of a pass that has run: a stage, if the module is another one now."""
-        notes = tuple(report.notes)
         if _same(bytecode, self._found[-1].bytecode):
-            self._skip(spec, notes)
+            self.skipped(spec)
             return
         name = parse_spec(spec)[0]
         before = sum(parse_spec(stage.spec)[0] == name for stage in self._found[1:])
-        self._found.append(
-            Stage(f"{name}.{before + 1}" if before else name, spec, bytecode, seconds, dict(report.rewritten), notes)
-        )
+        name = f"{name}.{before + 1}" if before else name
+        self._found.append(Stage(name, spec, bytecode, seconds, dict(report.rewritten)))
 
     def skipped(self, spec: str) -> None:
-        """Takes note of a pass that was not started."""
-        self._skip(spec, ())
-
-    def _skip(self, spec: str, notes: Sequence[Note]) -> None:
+        """Takes note of a pass that was not started, or changed nothing."""
         name = parse_spec(spec)[0]
         known = {*self._unchanged, *(stage.name for stage in self._found)}
         self._unchanged += [name] if name not in known else []
-        self._left_alone[name] = (*self._left_alone.get(name, ()), *notes)
 
 
 def _same(one: bytes, other: bytes) -> bool:
