@@ -34,12 +34,12 @@ from .direct import verdict
 from .direct.call import TRIALS, DirectCall
 from .direct.native_code import bound, native_code
 from .direct.object_code import loading
-from .executables import cpu_plan
 from .executables.devices import find_device
 from .executables.executable import Executable
 from .executables.padding import static_shape
 from .executables.policy import Policies, dependent_roots
 from .executables.serving import Serving
+from .executables.stored import StoredExecutable
 from .object_files import DirectCallRefused
 from .options import CompileOptions, Numpy
 
@@ -162,7 +162,7 @@ class CFunction:
         self._arguments = complete(program, range(self._given, count), arguments, form)
         self._sizes = sizes_of_call(signature, self._arguments, len(program.bindings))
         self._executable = self._prepare()
-        padded = self._executable.prepared.program.signature
+        padded = self._executable.signature
         self._padded, self._results = padded.arguments, padded.results
         self.dim = math.prod(static_shape(self._padded[0].dims)) if form != "arrays" else None
         self.expanded = math.prod(static_shape(self._results[0].dims)) if form == "expand" else None
@@ -320,9 +320,13 @@ class CFunction:
         try:
             if refusal := verdict.refusal(wait=True):
                 raise DirectCallRefused(refusal)
-            trials = 0 if executable.prepared.program.find(cpu_plan.may_run_forever) else TRIALS
-            direct, given = DirectCall.of(compiled, arrays, trials=trials), self._given
+            trials, data = 0 if executable.endless else TRIALS, executable.serialized
+            direct, given = DirectCall.of(compiled, arrays, trials=trials, data=data), self._given
             return lambda owner: CProgram(direct, owner._form, given, owner._data.address, checks), ""
+        except jax.errors.JaxRuntimeError as error:
+            if not (isinstance(executable, StoredExecutable) and executable.leave(error)):
+                raise
+            return self._compile()
         except DirectCallRefused as error:
             return partial(_Callback, compiled=compiled, checks=checks), str(error)
 

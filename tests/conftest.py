@@ -18,6 +18,7 @@ from hypothesis import settings
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _compiledir = Path(__file__).resolve().parent.parent / "build" / "pytensor" / _worker
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["HLOGRAPH_CACHE"] = "off"  # but for tests of it
 os.environ.setdefault("PYTENSOR_FLAGS", f"base_compiledir={_compiledir}")
 
 # A first example compiles, the next ones do not: a time limit per example would fail by chance.

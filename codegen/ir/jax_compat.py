@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib
 import inspect
+import pickletools
 import platform
 import re
 import sys
@@ -82,6 +83,14 @@ def keep_weakly(*types: type) -> None:
 
     kept: Any = getattr(util, "weakref_cache_key_types", set())
     kept.update(types)
+
+
+def settings() -> list[tuple[str, str]]:
+    """What JAX's options say in this thread, but for those of its caches: it may change what JAX compiles."""
+    import jax
+
+    found = {name: getattr(jax.config, name, value) for name, value in jax.config.values.items()}
+    return sorted((name, str(value)) for name, value in found.items() if "cache" not in name)
 
 
 def trace_state() -> Any:
@@ -399,6 +408,14 @@ def serialized_executable(executable: Any) -> bytes:
     return bytes(executable.client.serialize_executable(executable))  # up to jaxlib 0.8
 
 
+def in_pickle(data: bytes) -> bytes:
+    """What `serialized_executable` gave of one that `jax.experimental.serialize_executable` made a pickle of.
+
+    An executable that was loaded does not serialize as it was: comparisons in it, of sorts, get lost.
+    """
+    return max((found for _, found, _ in pickletools.genops(data) if isinstance(found, bytes)), key=len, default=b"")
+
+
 def processor(device: Any) -> str:
     """What a device is, as XLA's compiler sees it: for a CPU its name and the instructions that it has.
 
@@ -416,6 +433,7 @@ def processor(device: Any) -> str:
     return f"{found} {processor_of_system()}".strip()
 
 
+@functools.cache
 def processor_of_system() -> str:
     """The processor as the system sees it: on Linux its name and the instructions that it has."""
     lines: list[str] = []

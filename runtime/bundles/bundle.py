@@ -177,8 +177,6 @@ def _compiled(
     Raises:
         ArgumentError: a size is missing or unknown.
     """
-    from jax.experimental import serialize_executable
-
     options = replace(options, device=platform, cpu=replace(options.cpu, blas=False))
     numpy, known, start = options.numpy is not None, set[Any](), time.perf_counter()
     device = choose_device(options.cpu, find_device(platform), numpy=numpy)
@@ -189,20 +187,11 @@ def _compiled(
                 continue
             known.add(executable.sizes.key)
             try:
-                data = serialize_executable.serialize(executable.ahead())
+                kept = Kept.of(executable, executable.ahead(), platform_of(device))
             except (jax.errors.JaxRuntimeError, ValueError, NotImplementedError) as error:
                 raise CompileError(
                     f"{program.name} for {executable.sizes}: XLA does not serialize it: {error}"
                 ) from None
-            kept = Kept(
-                executable.name,
-                executable.signature,
-                None if executable.plan.places is None else tuple(executable.plan.places),
-                executable.plan.direct,
-                executable.prepared.calls_lapack and platform_of(device) == "cpu",
-                executable.notes,
-                data,
-            )
             seconds, machine = time.perf_counter() - start, Machine.of(device)
             read = partial(pickle.dumps, kept)
             yield Stored(executable.sizes, machine, is_synchronous(device), numpy, seconds, read)

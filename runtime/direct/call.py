@@ -54,7 +54,7 @@ class DirectCall:
         self.place, self.size = self.layout()
 
     @classmethod
-    def of(cls, compiled: Any, arguments: Sequence[Any], *, trials: int = TRIALS) -> DirectCall:
+    def of(cls, compiled: Any, arguments: Sequence[Any], *, trials: int = TRIALS, data: bytes = b"") -> DirectCall:
         """Loads an executable and compares it with PJRT, bit by bit.
 
         Args:
@@ -64,12 +64,13 @@ class DirectCall:
                 them, by 10% changes to floating-point numbers and by exchange of the elements of other arrays; one
                 of the trials is with subnormal numbers, one with NaN and infinity.
             trials: number of random inputs.
+            data: what `serialized` gave of it, or of what it was loaded from.
 
         Raises:
             DirectCallRefused: something about the executable or this machine is not known, or
                 a result differs; the message says what.
         """
-        direct = cls.loaded(serialized(compiled), len(arguments))
+        direct = cls.loaded(data or serialized(compiled), len(arguments))
         inputs = [np.asarray(argument) for argument in arguments]
 
         def by_pjrt(*arrays: np.ndarray) -> Any:

@@ -1,4 +1,4 @@
-"""Small files of this user's that later processes read: verdicts, and machine code that was compiled here.
+"""Files of this user's that later processes read: verdicts, machine code that was compiled here, executables.
 
 In: a file's name and what is in it. Out: what was stored under that name, only where nobody but this user and root can
 have written it: in the user's cache, else in a place that ends with the machine's uptime. A file is stored whole or
@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 NOWHERE = (
@@ -22,18 +22,23 @@ LARGEST = 1 << 20  # bytes of a file that is read
 _READ = os.O_RDONLY | sum(getattr(os, f"O_{flag}", 0) for flag in ("NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY"))
 
 
-def paths(name: str) -> list[Path]:
-    """Where a file may be."""
+def folders(kind: str) -> list[Path]:
+    """Where files of a kind may be, the first one first."""
     given = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA", "")
     roots = [Path(given) if os.path.isabs(given) else Path(os.path.expanduser("~")) / ".cache"]
     if hasattr(os, "geteuid"):  # who owns what can be seen
         roots.append(Path(tempfile.gettempdir()) / f"hlograph-{os.geteuid()}")
-    return [root / "hlograph" / "direct" / name for root in roots]
+    return [root / "hlograph" / kind for root in roots]
 
 
-def place(name: str) -> Path | None:
+def paths(name: str, places: Sequence[Path] = ()) -> list[Path]:
+    """Where a file may be; without places it is of the kind "direct"."""
+    return [folder / name for folder in places or folders("direct")]
+
+
+def place(name: str, places: Sequence[Path] = ()) -> Path | None:
     """The path in the first folder that it can be kept in, which is made; None where there is no such folder."""
-    for path in paths(name):
+    for path in paths(name, places):
         folder = path.parent
         with contextlib.suppress(OSError):
             for part in (folder.parent.parent, folder.parent, folder):
@@ -45,22 +50,22 @@ def place(name: str) -> Path | None:
     return None
 
 
-def read(name: str) -> Iterator[bytes]:
+def read(name: str, places: Sequence[Path] = (), largest: int = LARGEST) -> Iterator[bytes]:
     """What is in the files of that name that this user or root has written."""
-    for path in paths(name):
+    for path in paths(name, places):
         with contextlib.suppress(OSError), open(os.open(path, _READ), "rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and _is_own(status) and _is_safe(path.parent):
-                yield file.read(LARGEST)
+                yield file.read(largest)
 
 
-def store(name: str, data: bytes) -> None:
-    """Puts it in the place of the file of that name, as a whole or not at all.
+def store(name: str, data: bytes, places: Sequence[Path] = ()) -> Path:
+    """Puts it in the place of the file of that name, as a whole or not at all; its path.
 
     Raises:
         OSError: there is nowhere to keep it.
     """
-    path = place(name)
+    path = place(name, places)
     if path is None:
         raise OSError(NOWHERE)
     handle, new = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".new")
@@ -71,6 +76,7 @@ def store(name: str, data: bytes) -> None:
     except BaseException:
         os.unlink(new)
         raise
+    return path
 
 
 def _is_safe(folder: Path) -> bool:

@@ -46,6 +46,7 @@ _VERDICT = re.compile(r"(good|bad) (\d+): (.+)")  # the last line, with its time
 _PACKAGES = ("jaxlib", "llvmlite", "numpy", "scipy")
 # For the self-test: the CPU alone, without options and caches of JAX's and XLA's that may be set.
 _SET = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "PYTHONWARNINGS": "ignore"}
+_SET |= {"HLOGRAPH_CACHE": "off"}
 _log = logging.getLogger("hlograph")
 
 

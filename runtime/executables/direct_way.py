@@ -44,7 +44,7 @@ class DirectWay:
         options: of the user.
         size: bytes of the module, its constants included.
         use: called with what takes calls from now on, after `begin`.
-        refusal: why no call may take it; "" where calls may.
+        data: what XLA made, as PJRT serialized it, of an executable that was loaded or has been serialized.
 
     Attributes:
         way: what takes calls.
@@ -59,7 +59,7 @@ class DirectWay:
         options: CpuOptions,
         size: int,
         use: Callable[[Way], object],
-        refusal: str = "",
+        data: bytes = b"",
     ) -> None:
         self.way = self._pjrt = calls.way()
         self.note, self.refused = "", False
@@ -67,13 +67,13 @@ class DirectWay:
         self._lock = forks.lock()
         self._begun = self._waits = False
         self._equal = 0
-        self._serialized = b""
+        self._serialized, refusal = b"", ""
         if not all(place.numpy for place in (*calls.arguments, *calls.results)):
-            refusal = refusal or "some arrays are JAX's"
+            refusal = "some arrays are JAX's"
         if size > LARGE and not options.direct:
             refusal = refusal or f"its constants would be in memory twice ({size >> 20:,} MiB)"
         try:
-            self._serialized = b"" if refusal else serialized(calls.compiled)
+            self._serialized = b"" if refusal else data or serialized(calls.compiled)
         except DirectCallRefused as error:
             refusal = str(error)
         self._refusal = refusal

@@ -14,12 +14,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
 
 from ...codegen import forks
+from ...codegen.analysis.costs import work
 from ...codegen.errors import CompileError, DeviceError, PassError
 from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import enable_x64, execution, x64_flag
@@ -90,6 +92,7 @@ class Executable:
     plan: CpuPlan
     notes: tuple[str, ...] = ()
     donated: Sequence[int] = ()
+    serialized = b""  # by PJRT when it was compiled, of one that was loaded and has not been called
 
     def __init__(self, sizes: Plan, account: Account, options: CpuOptions, device: Any, numpy: Numpy | None) -> None:
         self.sizes = sizes
@@ -193,7 +196,7 @@ class Executable:
         new = not self.way.ready
         if new:
             insists = self._numpy is not None and self._options.direct and not self.prepared.program.host_calls
-            self._compile([np.zeros(spec.shape, spec.dtype) if insists else spec for spec in self._specs])
+            self._compile(self._zeros if insists else self._specs)
         return new
 
     def _compile(self, args: Sequence[Any]) -> Way:
@@ -204,11 +207,11 @@ class Executable:
                 self._compiled = self._by_plan(lambda: self._made(args))
                 self.account.compile_seconds += time.perf_counter() - start
                 if not self.way.ready:
-                    if self._direct is None:
-                        self.use(self._compiled)
-                    else:
-                        self._direct.begin()
+                    self._begin(self._compiled)
             return self._compiled
+
+    def _begin(self, way: Way) -> None:
+        self.use(way) if self._direct is None else self._direct.begin()
 
     def _by_plan(self, make: Callable[[], Made]) -> Made:
         """What is compiled by the plan, or where XLA refuses that, as it is; outside of what is being traced.
@@ -234,9 +237,25 @@ class Executable:
         self._direct = None
         self.plan, self.notes = cpu_plan.plain(self.prepared, self._device, notes), notes
 
+    @cached_property
+    def endless(self) -> bool:
+        """Whether a loop could go on forever with other arguments than the user's."""
+        from . import cpu_plan
+
+        return self.prepared.program.find(cpu_plan.may_run_forever)
+
+    @cached_property
+    def work(self) -> int:
+        """What a call computes, see `codegen.analysis.costs.work`."""
+        return self.prepared.program.find(work)
+
     @property
     def _specs(self) -> list[jax.ShapeDtypeStruct]:
         return [jax.ShapeDtypeStruct(argument.dims, argument.dtype) for argument in self.signature.arguments]
+
+    @property
+    def _zeros(self) -> list[np.ndarray]:
+        return [np.zeros(spec.shape, spec.dtype) for spec in self._specs]
 
     def _jit(self) -> Any:
         def traced() -> None:
@@ -253,7 +272,12 @@ class Executable:
             CompileError: XLA refuses the program.
         """
         with enable_x64(True):
-            return self._by_plan(lambda: self._jit().lower(*self._specs).compile())
+            compiled = self._by_plan(lambda: self._jit().lower(*self._specs).compile())
+        self._keep(compiled)
+        return compiled
+
+    def _keep(self, compiled: Any) -> None:
+        """Has what was compiled kept, before it has run, where something is to be kept."""
 
     def _made(self, args: Sequence[Any]) -> Way:
         run, numpy, debugged = self._jit(), self._numpy, cast(Any, jax.config)
@@ -263,8 +287,9 @@ class Executable:
             with loading() if self._options.direct and self.plan.direct else nullcontext():
                 compiled = run.lower(*self._specs).compile()
             if execution(compiled, proven=False) is not None:
+                self._keep(compiled)
                 found = numpy_calls(compiled, self.signature, numpy, self.plan.places, self._device, self._check)
-                return self._in_numpy(found, args)
+                return self._in_numpy(found, args, len(self.plan.prepared.bytecode("cpu")), self.plan.direct)
         else:
             compiled = run.lower(*args).compile()
         run = calling_host(run, compiled) if host_calls else run
@@ -272,11 +297,10 @@ class Executable:
             run = by_jax(run, self.signature, numpy, self.plan.places)
         return Way(run, run)
 
-    def _in_numpy(self, found: NumpyCalls, args: Sequence[Any]) -> Way:
-        if not self.plan.direct:
+    def _in_numpy(self, found: NumpyCalls, args: Sequence[Any], size: int, may_be_direct: bool) -> Way:
+        if not may_be_direct:
             return found.way()
-        size = len(self.plan.prepared.bytecode("cpu"))
-        self._direct = direct = DirectWay(self.name, found, self._options, size, self.use)
+        self._direct = direct = DirectWay(self.name, found, self._options, size, self.use, self.serialized)
         if self._options.direct:  # insisted on
             direct.insist(args)
             self._needs_threads = direct.refused

@@ -17,7 +17,6 @@ import jax
 
 from ...codegen import dims as dimension
 from ...codegen import forks
-from ...codegen.analysis.costs import work
 from ...codegen.errors import ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.passes.buckets import OFTEN, Tally
 from ...codegen.program import Program
@@ -25,13 +24,14 @@ from ...codegen.recipe import Recipe
 from ...codegen.signature import CheckSpec
 from ..calls.arguments import key_of
 from ..options import CompileOptions
-from .devices import choose_device, is_sharded, platform_of
+from .devices import choose_device, is_sharded
 from .executable import Account, Executable
 from .padding import Adapter, exact_check, padded_check
 from .policy import Plan, Policies, above_bound
 from .prepared import PreparedProgram, pending_size, prepare
 from .stats import Counter, ExecutableStats
 from .stored import Shelf, StoredExecutable
+from .stored_cache import Cache
 
 Key = tuple[int, ...]  # the sizes and values that decide on the executable of a call
 Entry = Executable | Adapter
@@ -74,6 +74,7 @@ class Serving:
         self.account, self.misses = Account(tell), Counter()
         self._program, self._signature, self._options, self._shelf = program, program.signature, options, shelf
         self._device, self._x64, self._tell = device, x64, tell
+        self._cache = Cache(program, options)
         self._executables: dict[Any, Executable] = {}
         self._prepared: dict[Key, PreparedProgram] = {}
         self._tallies: dict[tuple[int, ...], Tally] = {}
@@ -199,7 +200,7 @@ class Serving:
 
     def _bucket(self, plan: Plan, number: int) -> Executable:
         executable = self._executable(plan, number)
-        recipe = Recipe(plan.exact, plan.bounds, self._options.passes, platform_of(self._runs_on))
+        recipe = Recipe(plan.exact, plan.bounds, self._options.passes)
         try:
             executable.prepare(lambda: PreparedProgram(recipe.sized(self._program), recipe), padded_check)
         except BaseException:
@@ -213,12 +214,14 @@ class Serving:
             found = self._executables.get(plan.key)
             if found is None:
                 self._make_room()
-                stored, options = self._shelf.get(plan.key), self._options
-                how = plan, self.account, options.cpu, self._runs_on, options.numpy
-                found = Executable(*how) if stored is None else StoredExecutable(stored, *how)
+                options, device = self._options, self._runs_on
                 # Of what is padded, calls give a copy, which may be kept.
                 dims = {i: self._signature.arguments[i].dims for i in sorted(options.donated)}
-                found.donated = [i for i in dims if all(dimension.roots(dim) <= plan.exact.keys() for dim in dims[i])]
+                donated = [i for i in dims if all(dimension.roots(dim) <= plan.exact.keys() for dim in dims[i])]
+                stored = self._shelf.get(plan.key) or self._cache.stored(plan, device, donated)
+                how = plan, self.account, options.cpu, device, options.numpy
+                found = Executable(*how) if stored is None else StoredExecutable(stored, *how)
+                found.donated = donated
                 self._executables[plan.key] = found
             if key is not None:
                 self.entries[key] = found
@@ -272,8 +275,7 @@ class Serving:
             finest, executable, tally = self.policies.finest(sizes), adapter.executable, None
             coarse = any(executable.sizes.bounds.get(name, bound) > bound for name, bound in finest.items())
             if coarse and (tally := self._tallies.get(place := tuple(finest.values()))) is None:
-                prepared = getattr(executable, "prepared", None)  # not of one that is loaded
-                tally = self._tallies[place] = Tally(0 if prepared is None else prepared.program.find(work))
+                tally = self._tallies[place] = Tally(executable.work)
             adapter.left, adapter.tally, adapter.learn = OFTEN, tally, lambda: self._learn(sizes, key, tally)
         return adapter
 

@@ -45,7 +45,7 @@ class Stats:
         refusals: size name to the reason why it is not padded.
         retries: executables whose plan for CPU the compiler refused, and which were compiled without one.
         unproven: what is off because nobody has tried hlograph with this jaxlib yet; "" in proven releases.
-        loaded: executables that were loaded from a bundle in place of compiled.
+        loaded: executables that were loaded from a bundle, or from the cache, in place of compiled.
         bundle: of a function from a bundle, a line for each executable in it: what became of it, and why.
         traces: how often a jitted function was traced into a program; more than once for arguments of one kind where
             its Python code decides by sizes.
