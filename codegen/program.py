@@ -326,7 +326,7 @@ class Program:
             self.check(module)
         return self._with(module, pullback=pullback)
 
-    def pad(self, bounds: Mapping[str, int]) -> Program:
+    def pad(self, bounds: Mapping[str, int], *, cpu: bool = False) -> Program:
         """A static program for all sizes up to bounds: the live sizes become further arguments (scalar int32).
 
         Its arguments have the bounds as their shape (what is beyond the live sizes must be zero), and so have its
@@ -335,6 +335,7 @@ class Program:
 
         Args:
             bounds: root name to its greatest size; for a root that is an argument's value, its greatest magnitude.
+            cpu: it will run on a CPU, for which some ops have another form.
 
         Raises:
             PassError: an unknown root, a root without a bound, or a program with a pullback, which cannot follow: see
@@ -346,7 +347,7 @@ class Program:
         if self.pullback is not None:
             self.pullback.after(["pad"])
         with self._lock, collector_paused():
-            module = pad(self._module, bounds)
+            module = pad(self._module, bounds, cpu=cpu)
         verify(module, "the padded module")
         if self.check is not None:
             self.check(module)

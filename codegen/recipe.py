@@ -109,7 +109,7 @@ class Recipe:
             step = partial(Program.specialize, sizes=exact)
             found = _watched(_text("specialize", exact), found, step, watch if exact else None)
         if self.bounds is not None:
-            step = partial(Program.pad, bounds=self.bounds)
+            step = partial(Program.pad, bounds=self.bounds, cpu=self.platform == "cpu")
             found = _watched(_text("pad", self.bounds), found, step, watch)
         return found if found is not program else program.optimize(())
 

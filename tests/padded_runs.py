@@ -106,10 +106,12 @@ def padded_array(array: np.ndarray, shape: Sequence[int], *, poison: bool) -> np
 class Padded:
     """The padded program, compiled once, as a function of exact arrays; options are `compile`'s."""
 
-    def __init__(self, program: Program, bounds: Sizes, *, poison: bool, **options: Any) -> None:
+    def __init__(self, program: Program, bounds: Sizes, *, poison: bool, cpu: bool = False, **options: Any) -> None:
         self.poison = poison
         sizes = ",".join(f"{name}={bound}" for name, bound in bounds.items())
-        self.program = program.optimize([f"pad{{{sizes},poison=true}}"]) if poison else program.pad(bounds)
+        self.program = program.pad(bounds, cpu=cpu)
+        if poison:
+            self.program = program.optimize([f"pad{{{sizes},poison=true,cpu={str(cpu).lower()}}}"])
         self.run = self.program.compile(policy="exact", **options)
 
     def __call__(self, sizes: Sizes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -166,6 +168,7 @@ def check_padded(
     exact: Reference | None = None,
     compiled: bool = True,
     interpret: bool = True,
+    cpu: bool = False,
     rtol: float | None = None,
     seed: int = 0,
 ) -> Program:
@@ -179,6 +182,7 @@ def check_padded(
         exact: the expected results from the arrays, in place of the program's own.
         compiled: take the exact program's results from its compiled form.
         interpret: and from the reference interpreter, where it knows the ops.
+        cpu: take the padded form for CPUs.
         rtol: tolerance in place of the dtype's.
         seed: of the data.
 
@@ -187,7 +191,7 @@ def check_padded(
     """
     source = Program.parse(program) if isinstance(program, str) else program
     function = source.compile(policy="exact") if compiled and exact is None else None
-    variants = {"zeros": Padded(source, bounds, poison=False), "NaN": Padded(source, bounds, poison=True)}
+    variants = {name: Padded(source, bounds, poison=name == "NaN", cpu=cpu) for name in ("zeros", "NaN")}
     rng = np.random.default_rng(seed)
     for row in grid(bounds) if sizes is None else sizes:
         arrays = make_arrays(source, row, data or {}, rng)

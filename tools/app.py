@@ -1,7 +1,7 @@
 """The command group `hlograph`, the options before its commands, and all commands but explain.
 
-Importing this file must stay quick (`hlograph --help` is measured by a test): NumPy, JAX and PyTensor are imported
-inside the functions that use them.
+Importing this file must stay quick (`hlograph --help` is measured by a test): NumPy, JAX, PyTensor and rich are
+imported inside the functions that use them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from . import files
-from .console import columns, count, format_dims, format_seconds
+from .console import columns, count, format_dims, format_seconds, progress
 from .explain import explain
 
 if TYPE_CHECKING:
@@ -153,7 +153,8 @@ def run(
     program = files.load_program(module, trusted, allow, dims) if bundled is None else bundled.program
     arguments = match_arguments(program, {} if inputs is None else read_arrays(inputs), inputs)
     if interpret:
-        results, seconds = _timed(program, program.interpret, arguments)
+        with progress("interpreting"):
+            results, seconds = _timed(program, program.interpret, arguments)
         timing = f"interpreted in {format_seconds(seconds)}"
     else:
         function = bundled if bundled is not None and device is None else program.compile(device=device)
@@ -216,11 +217,12 @@ def _execute(function: Function, arguments: Sequence[Any], device: str | None) -
     The first call compiles and runs. A second one, which only runs, tells the two apart; a long run is not repeated
     for that.
     """
-    results, first = _timed(function.program, function, arguments)
-    how = "loaded" if function.stats.loaded and not function.stats.compiles else "compiled"
-    if first > SECONDS_NOT_TO_REPEAT:
-        return results, f"{how} and ran in {format_seconds(first)}"
-    _, again = _timed(function.program, function, arguments)
+    with progress(f"compiling and running on {device or 'the default device'}"):
+        results, first = _timed(function.program, function, arguments)
+        how = "loaded" if function.stats.loaded and not function.stats.compiles else "compiled"
+        if first > SECONDS_NOT_TO_REPEAT:
+            return results, f"{how} and ran in {format_seconds(first)}"
+        _, again = _timed(function.program, function, arguments)
     return results, f"{how} in {format_seconds(max(first - again, 0.0))}, ran in {format_seconds(again)}"
 
 
@@ -347,13 +349,16 @@ def opt(
     programs: list[Program] = []
     failures: list[Exception] = []
     reports: list[Report] = []
-    for section in sections:  # one that fails does not keep the others from being printed
-        try:
-            program = hlograph.Program.parse(section, filename=files.display_name(module), trusted=trusted, allow=["*"])
-            program = files.with_dims(program.with_derivatives(0) if alone else program, dims)
-            programs.append(program.optimize(passes, reports=reports if explained else None))
-        except hlograph.errors.HlographError as error:
-            failures.append(error)
+    with progress(f"running {', '.join(passes) or 'no passes'}"):
+        for section in sections:  # one that fails does not keep the others from being printed
+            try:
+                program = hlograph.Program.parse(
+                    section, filename=files.display_name(module), trusted=trusted, allow=["*"]
+                )
+                program = files.with_dims(program.with_derivatives(0) if alone else program, dims)
+                programs.append(program.optimize(passes, reports=reports if explained else None))
+            except hlograph.errors.HlographError as error:
+                failures.append(error)
     if reports:
         _explain(reports, explained)
     if not failures:
@@ -490,9 +495,10 @@ def bundle(
     from ..runtime.bundles.bundle import facts
 
     program = files.load_program(module, trusted, dims=dims)
-    path = hlograph.bundle(
-        program, output, sizes=list(sizes) or None, platforms=platforms or None, policy=policy, outputs=outputs
-    )
+    with progress("compiling"):
+        path = hlograph.bundle(
+            program, output, sizes=list(sizes) or None, platforms=platforms or None, policy=policy, outputs=outputs
+        )
     found = facts(path)["executables"]
     for one in found:
         click.echo(f"{one['sizes']} on {one['platform']}: {one['seconds']}")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 PROGRAM = "hlograph"
 # What the extra `cli` in pyproject.toml installs.
-EXTRA_PACKAGES = ("click",)
+EXTRA_PACKAGES = ("click", "rich")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """`hlograph explain FILE`: what a program takes and gives, how its sizes are met, and what it consists of.
 
-What is said about sizes is `hlograph.explain`'s (`explanation.py`). With `--stages` it shows what
+What is said about sizes is `hlograph.explain`'s (`explanation.py`), as text or as a page. With `--stages` it shows what
 becomes of the module on its way to the compiler, a row for each stage of `Function.lower`: what is shown is what XLA
 gets.
 """
@@ -10,20 +10,24 @@ from __future__ import annotations
 import difflib
 import re
 from collections import ChainMap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from . import files
-from .console import columns, format_dims
+from .console import columns, format_dims, progress
+from .console import page as html_page
 
 if TYPE_CHECKING:
+    from .. import Program
     from ..runtime.lowered.stages import Lowered
 
 _HLO = "hlo"
 _NUMBERED = re.compile(r"%\w+(?:#\d+)?(?::\d+)?")
 _CONTEXT = 3  # lines around a difference
+_LINES = 2000  # of a difference on a page
 _NOTE = """\
 ops: operations of the module, those in loops once. flops, bytes: what the executable that XLA makes of the stage
 computes, reads and writes, by XLA's own count, loops as often as they run; temporary: its memory besides arguments and
@@ -35,6 +39,11 @@ results; compile: how long XLA took, and pass: the pass. What XLA gets is the st
 @files.dims_option
 @files.policy_option
 @files.sizes_option("--bounds", "Look at padding with these bounds of sizes: 'n=128,m=16'.")
+@files.output_option(
+    *("--html", "page"),
+    suffixes=(".html",),
+    text="Write a page to this file instead: with all operations, or of stages with what each changes.",
+)
 @click.option("--stages", is_flag=True, help="Show the module on its way to the compiler, a row for each stage.")
 @files.sizes_option("--sizes", "For --stages: what sizes are: 'n=128,m=16'.")
 @click.option(
@@ -55,6 +64,7 @@ def explain(
     dims: Sequence[files.Dims],
     policy: Any,
     bounds: Sequence[dict[str, int]],
+    page: str | None,
     stages: bool,
     sizes: Sequence[dict[str, int]],
     optimize: Sequence[str],
@@ -71,6 +81,8 @@ def explain(
 
     FILE is a module (.mlir, .mlirbc, or - for stdin) or a graph in a Python file (FILE.py:NAME).
     """
+    from ..codegen.artifact.files import write_atomically
+
     if files.is_graph(file):
         program = files.emit_program(file, dims=dims)
     else:
@@ -82,28 +94,64 @@ def explain(
             raise click.UsageError("--bounds is not for --stages: --policy 128 pads there, --sizes says what sizes are")
         if stage is None and diff:
             raise click.UsageError("--diff needs --stage NAME")
-        passes: Any = "none" if list(optimize) == ["none"] else optimize or "default"
-        lowered = program.compile(policy=policy, optimize=passes).lower(sizes=dict(ChainMap(*sizes)))
+        lowered = _lower(program, dict(ChainMap(*sizes)), optimize, policy)
         given = [f"{name} = {size}" for name, size in ChainMap(*sizes).items()]
         heading = f"{program.name} {format_dims(given)}" if given else program.name
-        if stage is not None:
+        if page is not None:
+            with write_atomically(page) as stream:
+                stream.write(html_page(heading, _sections(lowered, costs)).encode())
+        elif stage is not None:
             click.echo(_stage_text(lowered, stage, diff=diff).rstrip("\n"))
         else:
-            rows = lowered.table(None if costs else ())
-            rows = rows if costs else [(name, ops, *rest[4:]) for name, ops, *rest in rows]
-            table = [columns(rows, indent="  "), *lowered.stages.remarks()]
+            table = [columns(_measured(lowered, costs), indent="  "), *lowered.stages.remarks()]
             click.echo("\n".join([title, heading, *table, *(["", _NOTE] if costs else [])]))
         return
     if sizes or optimize or diff:
         raise click.UsageError("--sizes, --optimize and --diff are for --stages")
     from .explanation import explain as explain_program
 
-    explanation = explain_program(program, policy=policy, bounds=ChainMap(*bounds))
+    with progress("explaining"):
+        explanation = explain_program(program, policy=policy, bounds=ChainMap(*bounds))
+    if page is not None:
+        with write_atomically(page) as stream:
+            stream.write(explanation.html.encode())
+        return
     click.echo(title)
     click.echo(explanation.text, nl=False)
 
 
 # ---- stages ----
+
+
+def _lower(program: Program, sizes: Mapping[str, int], passes: Sequence[str], policy: Any) -> Lowered:
+    """The program lowered by JAX for the sizes, with its stages."""
+    optimize: Any = "none" if list(passes) == ["none"] else passes or "default"
+    with progress("lowering and running passes"):
+        lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=sizes)
+        _ = lowered.stages
+    return lowered
+
+
+def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
+    """The table's rows; with the costs of stages, which are compiled for that."""
+    names = lowered.stages.names if costs else ()
+    for number, name in enumerate(names, start=1):
+        with progress(f"compiling {name} ({number} of {len(names)})"):
+            lowered.cost(name)
+    rows = lowered.table(names)
+    return rows if costs else [(name, ops, *rest[4:]) for name, ops, *rest in rows]
+
+
+def _sections(lowered: Lowered, costs: bool) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+    """The table, the first stage's text, and how each of the others differs from the one before, for a page."""
+    yield "stages", _measured(lowered, costs)
+    yield "", [(line,) for line in lowered.stages.remarks()]
+    stages = list(lowered.stages)
+    yield stages[0].name, [(stages[0].short_text(),)]
+    for before, after in pairwise(stages):
+        lines = list(_unified(before, after))[2:]
+        more = [f"... {len(lines) - _LINES} more"] if len(lines) > _LINES else []
+        yield f"{before.name} to {after.name}", [("\n".join(lines[:_LINES] + more),)]
 
 
 def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
@@ -118,7 +166,8 @@ def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
             raise click.UsageError("--diff compares stages of the StableHLO module; the optimized HLO is not one")
         from ..runtime.lowered.hlo import readable
 
-        return readable(lowered.compile().as_text() or "")
+        with progress("compiling"):
+            return readable(lowered.compile().as_text() or "")
     stages = lowered.stages
     stage = stages[name]
     if not diff:

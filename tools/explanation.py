@@ -6,10 +6,12 @@ padding is what the padding pass did (`walk.py`), at one representative bound fo
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,8 @@ from ..codegen.signature import Argument, Root, Signature, known_constraints
 from ..runtime.executables.policy import EXACT_SIZES, Bucket, Choice, Policies, PolicyArgument, dependent_roots
 from ..runtime.function import Function
 from ..runtime.transforms.callee import Transformable
-from .console import Rows, columns, count, format_dims
-from .walk import Facts, Refusal, Value, walk
+from .console import Rows, columns, count, format_dims, page
+from .walk import PYTHON, Facts, Node, Refusal, Value, walk
 
 _SHOWN_PLACES = 3
 DEFAULT_BOUND = 128  # the least bound that the padding pass is shown
@@ -41,10 +43,12 @@ class Explanation:
     Attributes:
         name: the program's.
         sections: the parts, each with a title and rows.
+        operations: each op on data: its loop, branch or function, it, what it gives, and what padding does there.
     """
 
     name: str
     sections: tuple[tuple[str, Rows], ...]
+    operations: Rows = field(repr=False)
 
     @property
     def text(self) -> str:
@@ -61,6 +65,20 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def html(self) -> str:
+        """The explanation as one HTML page, with all operations listed; it loads nothing."""
+        return page(f"program {self.name}", (*self.sections, ("operations", self.operations)))
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def save_html(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the HTML page to a file; returns its path."""
+        target = Path(path)
+        target.write_text(self.html, encoding="utf-8")
+        return target
 
 
 def explain(
@@ -82,7 +100,7 @@ def explain(
         dims: for a graph, names of axes, see `emit_stablehlo`.
 
     Returns:
-        The explanation; printed it is text.
+        The explanation; printed it is text, `.html` is the same as a page, with all operations.
 
     Raises:
         HlographError: the source cannot be explained, a policy or bound names what is no size, ...
@@ -92,7 +110,7 @@ def explain(
     except UnsupportedGraphError as error:
         if not hasattr(source, "guards"):  # no jitted function
             raise
-        return Explanation(source.__name__, (("no program for all sizes", [(str(error),)]),))
+        return Explanation(source.__name__, (("no program for all sizes", [(str(error),)]),), [])
     chosen = policy if policy is not None else function.options.policy if function is not None else "auto"
     signature = program.signature
     choices = Policies(chosen, signature).choices
@@ -101,7 +119,12 @@ def explain(
     sizes = sizes_of(signature, choices, limits, facts.refusals)
     parts = _sections(source, program, function, facts, sizes)
     sections = tuple((title, rows) for title, rows in parts if rows or title.startswith(_ALWAYS))
-    return Explanation(program.name, sections)
+    operations: Rows = [
+        (x.block, str(x), ", ".join(f"{value.dtype}{value}" for value in x.results), "; ".join(x.marks))
+        for x in facts.nodes
+        if not x.sizes_only
+    ]
+    return Explanation(program.name, sections, operations)
 
 
 def _sections(
@@ -113,6 +136,7 @@ def _sections(
     from ..runtime.options import CpuOptions
 
     signature = program.signature
+    nodes = [node for node in facts.nodes if not node.sizes_only]
     yield "inputs", [(a.name, str(a.dtype), format_dims(a.dims), role(a)) for a in signature.arguments]
     yield "outputs", [(x.name, str(x.dtype), format_dims(x.dims)) for x in signature.results]
     origins: Rows = []
@@ -126,11 +150,11 @@ def _sections(
     yield "traced for", [(str(guard), guard.where) for guard in guards if guard not in signature.constraints]
     yield "checks", [(check.exception, check.message) for check in signature.checks]
     if program.host_calls:
-        yield _python(program, facts)
+        yield _python(program, facts.nodes)
     if sizes:
         kinds = Counter(kind for kind, *_ in facts.actions)
         done = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing to do for it"
-        touched = f"{facts.touched} of {count(facts.operations, 'operation')} touched"
+        touched = f"{sum(bool(node.names) for node in nodes)} of {count(len(nodes), 'operation')} touched"
         at = ", ".join(f"{size.name} = {size.bound}" for size in sizes if size.bound is not None)
         yield f"padding: {touched}; {done} (bounds {at})", _action_rows(facts.actions)
     outcomes = {True: "-> compiled exactly", False: "-> cannot be compiled"}  # where sizes are pinned, or not
@@ -175,8 +199,9 @@ def _some(places: Sequence[str]) -> str:
 CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
 
 
-def _python(program: Program, facts: Facts) -> tuple[str, Rows]:
+def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
     """The calls of Python, without what says sizes and order; those that are one call together."""
+    nodes = {node.name.removeprefix(PYTHON): node for node in found if node.name.startswith(PYTHON)}
     module = program.copy_module()  # it lives as long as its ops are examined
     rows: Rows = []
     time = 0
@@ -184,15 +209,16 @@ def _python(program: Program, facts: Facts) -> tuple[str, Rows]:
         names = [part.name for call in group for part in parts_of(call)]
         values: dict[Any, Value] = {}
         for call in group:
-            block, takes_, gives_ = facts.python[name_of(call)]
-            values.update(zip((*call.operands, *call.results), (*takes_, *gives_), strict=True))
+            node = nodes[name_of(call)]
+            values.update(zip(call.operands, node.operands, strict=True))
+            values.update(zip(call.results, node.results, strict=True))
         taken, given = ([values[x] for x in side] for side in (taken_by(group), given_by(group)))
         takes, gives = (", ".join(f"{value.dtype}{value}" for value in side) for side in (taken, given))
         calls = [program.host_calls.get(name) for name in names]
         ops = ", then ".join(name if call is None else call.name for name, call in zip(names, calls, strict=True))
         why = "; ".join(dict.fromkeys("" if call is None else call.why for call in calls))
         size = f"{_bytes_of([*taken, *given])} bytes"
-        rows.append((ops, f"{takes or 'nothing'} -> {gives}", size, block, why))
+        rows.append((ops, f"{takes or 'nothing'} -> {gives}", size, node.block, why))
         time += CALL_TIME + len(names) * OP_TIME
     cost = f"each time about {time} us besides their own work, and {MEGABYTE_TIME} us for each MB that crosses"
     return f"Python: {count(len(rows), 'call')} ({cost})", rows

@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .console import progress
+
 if TYPE_CHECKING:
     from .. import Program
 
@@ -263,15 +265,17 @@ def emit_program(text: str, *, dims: Sequence[Dims], name: str = "main", platfor
             raise click.UsageError("--name and --platform are for graphs; what a program is for was said to its maker")
         return with_dims(graph, dims)
     axes, sizes = parted(entries_of(dims), ())
-    program = hlograph.emit_stablehlo(graph, dims=axes or None, name=name, platforms=platforms or None)
-    return program.specialize(sizes) if sizes else program
+    with progress(f"emitting {held}"):
+        program = hlograph.emit_stablehlo(graph, dims=axes or None, name=name, platforms=platforms or None)
+        return program.specialize(sizes) if sizes else program
 
 
 def _load(file: Path, name: str) -> Any:
     """What a file holds under a name, or what that returns when it is a function without arguments."""
     # What the user's code prints must not get into a module that goes to stdout.
     with contextlib.redirect_stdout(sys.stderr):
-        found = _find(run_file(file), file, name)
+        with progress(f"running {file}"):
+            found = _find(run_file(file), file, name)
         # A compiled PyTensor function is callable too, but is a graph by itself.
         if not inspect.isroutine(found) and not isinstance(found, functools.partial):
             return found
@@ -284,7 +288,8 @@ def _load(file: Path, name: str) -> Any:
                 "arguments that returns one, or the program that hlograph.emit_stablehlo makes of a function of JAX "
                 "arrays"
             )
-        return _call_user_code(found, file)
+        with progress(f"calling {name}()"):
+            return _call_user_code(found, file)
 
 
 def run_file(file: Path) -> ModuleType:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..codegen import dims as dimension
 from ..codegen import signature as signatures
@@ -29,6 +28,7 @@ from ..codegen.signature import Signature
 # Ops whose regions are programs of their own; those of others (reductions, sorts, ...) work on scalars.
 _CONTROL = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 _PARTS = {"stablehlo.while": ("condition", "body"), "stablehlo.if": ("if true", "if false")}
+PYTHON = "python "  # with the name of the function behind it
 _TERMINATORS = ("stablehlo.return", "func.return")
 
 # What is known of a value, and the sizes that were pinned when it was found.
@@ -53,6 +53,37 @@ class Value:
         return f"[{', '.join(self.dims)}]"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """An op.
+
+    Attributes:
+        name: its name without its dialect.
+        where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
+        block: the loop, branch or function that it is in; "" for the program itself.
+        results: what it gives.
+        operands: what it takes.
+        sizes_only: it is a constant, or computes sizes and no data.
+        marks: what the padding pass does here, or why it refuses ("mask: n with 0.0").
+    """
+
+    name: str
+    where: str
+    block: str = ""
+    results: tuple[Value, ...] = ()
+    operands: tuple[Value, ...] = ()
+    sizes_only: bool = False
+    marks: list[str] = field(default_factory=list)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The sizes that its operands and results depend on."""
+        return frozenset().union(*(value.names for value in (*self.results, *self.operands)))
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.where})" if self.where else self.name
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """An op that cannot be padded.
@@ -70,18 +101,13 @@ class Refusal:
 
 @dataclass(slots=True)
 class Facts:
-    """Results of the walks.
+    """Results of the walks; the ops are in the order of the program, its main function first.
 
     Attributes:
-        operations, touched: number of ops on data, and of those whose operands or results depend on a size.
-        python: name of a Python function that the program calls: the loop, branch or function that the call is in, ""
-            for the program itself; what it takes, and what it gives.
         actions: what padding does: kind, size, detail, why, and where.
     """
 
-    operations: int
-    touched: int
-    python: dict[str, tuple[str, tuple[Value, ...], tuple[Value, ...]]]
+    nodes: list[Node]
     actions: list[tuple[str, str, str, str, str]]
     refusals: list[Refusal]
 
@@ -100,6 +126,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
     env: _Environment = {}
     pins: dict[str, int] = {}
     reasons: dict[tuple[str, str], list[str]] = {}
+    refused: list[tuple[ir.Operation | None, str]] = []
     while True:
         padder, error = _walk_once(module, bounds, pins, env)
         actions = [action for action in padder.actions if action.kind and error is None]
@@ -108,6 +135,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
         operation = padder.operation
         where = padder.where if operation is None else describe(operation)
         reason = str(error).removeprefix("pad: ").removeprefix(f"{padder.where} cannot be padded: ")
+        refused.append((operation, reason))
         names = _to_pin(signature, padder, error, pins)
         reasons.setdefault((where, reason), []).extend(names)
         if not names:
@@ -119,9 +147,14 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
                 _walk_once(module, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
+    reader = _Reader(module, env)
+    for operation, reason in refused:
+        reader.mark(operation, f"refused: {reason}")
+    for action in actions:
+        reader.mark(action.op, f"{action.kind}: {action.dim} {action.detail}".rstrip())
     # In words here, as an op is not to be touched when its module is gone.
     done = [(a.kind, a.dim, a.detail, a.why, describe(a.op)) for a in actions]
-    return Facts(*_read(module, env), done, refusals)
+    return Facts(list(reader.ops.values()), done, refusals)
 
 
 def _walk_once(
@@ -151,50 +184,57 @@ def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Map
     return [name for name in free if name in concerned] or free
 
 
-def _read(module: ir.Module, env: _Environment) -> tuple[int, int, dict[str, Any]]:
-    """The first attributes of `Facts`."""
-    operations = touched = 0
-    python: dict[str, Any] = {}
+class _Reader:
+    """Reads a module's ops, with what is known of its values."""
 
-    def visit(block: ir.Block, title: str) -> None:
-        nonlocal operations, touched
+    def __init__(self, module: ir.Module, env: _Environment) -> None:
+        self.ops: dict[ir.Operation, Node] = {}  # in order
+        self._env = env
+        main = main_function(module)
+        self._block(main.regions[0].blocks[0], "")
+        for function in (op.operation for op in module.body.operations):
+            if function.name == "func.func" and function != main:
+                self._block(function.regions[0].blocks[0], f"function {symbol_of(function)}")
+
+    def mark(self, operation: ir.Operation | None, words: str) -> None:
+        """Marks the node of an op, or of the innermost op with a node around it."""
+        while operation is not None and operation not in self.ops:
+            operation = operation.parent and operation.parent.operation
+        if operation is not None and words not in self.ops[operation].marks:
+            self.ops[operation].marks.append(words)
+
+    def _block(self, block: ir.Block, title: str) -> None:
         for operation in (view.operation for view in block.operations):
             if operation.name in _TERMINATORS:
                 break
-            taken, given = (tuple(_value(x, env) for x in side) for side in (operation.operands, operation.results))
-            known = [env.get(result) for result in operation.results]
-            sizes_only = bool(known) and all(x is not None and x[0].tensor.sizes is not None for x in known)
-            if not sizes_only and operation.name != "stablehlo.constant":
-                operations += 1
-                touched += any(value.names for value in (*taken, *given))
-            if is_host_call(operation):
-                python[name_of(operation)] = title, taken, given
+            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
+            sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
+            where = location(operation.location)
+            self.ops[operation] = Node(_short(operation), where, title, results, operands, sizes_only)
             if operation.name in _CONTROL:
                 parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
                 for part, region in zip(parts, operation.regions, strict=True):
-                    visit(region.blocks[0], f"{describe(operation)}: {part}")
+                    self._block(region.blocks[0], f"{describe(operation)}: {part}")
 
-    main = main_function(module)
-    visit(main.regions[0].blocks[0], "")
-    for function in (op.operation for op in module.body.operations):
-        if function.name == "func.func" and function != main:
-            visit(function.regions[0].blocks[0], f"function {symbol_of(function)}")
-    return operations, touched, python
+    def _is_size(self, operation: ir.Operation) -> bool:
+        known = [self._env.get(result) for result in operation.results]
+        return bool(known) and all(found is not None and found[0].tensor.sizes is not None for found in known)
 
-
-def _value(value: ir.Value, env: _Environment) -> Value:
-    type_ = value.type
-    if not isinstance(type_, ir.RankedTensorType):
-        return Value((), frozenset(), str(type_))
-    open_axes = [type_.is_dynamic_dim(axis) for axis in range(type_.rank)]
-    found = env.get(value)
-    if found is None:
-        sizes = ["?" if is_open else str(type_.get_dim_size(axis)) for axis, is_open in enumerate(open_axes)]
-        return Value(tuple(sizes), frozenset(), str(type_.element_type))
-    live, pins = found
-    dims = [_unpinned(dim, pins) if is_open else dim for dim, is_open in zip(live.dims, open_axes, strict=True)]
-    names = (name for dim in dims if not isinstance(dim, int | str) for name in dimension.roots(dim))
-    return Value(tuple(map(str, dims)), frozenset(names), str(live.dtype))
+    def _value(self, value: ir.Value) -> Value:
+        type_ = value.type
+        if not isinstance(type_, ir.RankedTensorType):
+            return Value((), frozenset(), str(type_))
+        open_axes = [type_.is_dynamic_dim(axis) for axis in range(type_.rank)]
+        found = self._env.get(value)
+        if found is None:
+            sizes = ["?" if is_open else str(type_.get_dim_size(axis)) for axis, is_open in enumerate(open_axes)]
+            return Value(tuple(sizes), frozenset(), str(type_.element_type))
+        live, pins = found
+        dims = tuple(
+            _unpinned(dim, pins) if is_open else dim for dim, is_open in zip(live.dims, open_axes, strict=True)
+        )
+        names = (name for dim in dims if not isinstance(dim, int | str) for name in dimension.roots(dim))
+        return Value(tuple(map(str, dims)), frozenset(names), str(live.dtype))
 
 
 def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
@@ -210,7 +250,7 @@ def _short(operation: ir.Operation) -> str:
     if operation.name == "func.call":
         return f"call {ir.FlatSymbolRefAttr(operation.attributes['callee']).value}"
     if is_host_call(operation):
-        return f"python {name_of(operation)}"
+        return f"{PYTHON}{name_of(operation)}"
     if operation.name == "stablehlo.custom_call":
         return f"custom_call {call_target(operation)}"
     return operation.name.partition(".")[2] or operation.name
@@ -218,8 +258,7 @@ def _short(operation: ir.Operation) -> str:
 
 def describe(operation: ir.Operation) -> str:
     """An op in words: its name and its location."""
-    where = location(operation.location)
-    return f"{_short(operation)} ({where})" if where else _short(operation)
+    return str(Node(_short(operation), location(operation.location)))
 
 
 def location(given: ir.Location) -> str:

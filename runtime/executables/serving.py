@@ -24,7 +24,7 @@ from ...codegen.recipe import Recipe
 from ...codegen.signature import CheckSpec
 from ..calls.arguments import key_of
 from ..options import CompileOptions
-from .devices import choose_device, is_sharded
+from .devices import choose_device, is_sharded, platform_of
 from .executable import Account, Executable
 from .padding import Adapter, exact_check, padded_check
 from .policy import Plan, Policies, above_bound
@@ -200,7 +200,7 @@ class Serving:
 
     def _bucket(self, plan: Plan, number: int) -> Executable:
         executable = self._executable(plan, number)
-        recipe = Recipe(plan.exact, plan.bounds, self._options.passes)
+        recipe = Recipe(plan.exact, plan.bounds, self._options.passes, platform_of(self._runs_on))
         try:
             executable.prepare(lambda: PreparedProgram(recipe.sized(self._program), recipe), padded_check)
         except BaseException:

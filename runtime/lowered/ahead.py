@@ -28,7 +28,7 @@ from ..calls.arguments import check_count, find_sizes, key_data, origin, shapes_
 from ..executables import cpu_plan
 from ..executables.compiling import callee_of, unpacked
 from ..executables.cpu_plan import CpuPlan
-from ..executables.devices import choose_device, find_device
+from ..executables.devices import choose_device, find_device, platform_of
 from ..executables.policy import Policies, PolicyArgument, above_bound, dependent_roots, no_size
 from ..executables.prepared import PreparedProgram, pending_size
 from ..options import CompileOptions
@@ -110,7 +110,7 @@ class AheadFunction:
         known = known_sizes(signature, sizes)
         values = self._complete(args) if args else []
         roots = _sizes_of(signature, values, known) if args else all_sizes(signature, known, self.options.policy)
-        recipe = self._recipe(roots, known)
+        recipe = self._recipe(roots, known).on(platform_of(self.devices and self.devices[0]))
         static = recipe.sized(self.program)
         pending = pending_size(static.signature)
         if pending:

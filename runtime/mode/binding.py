@@ -77,7 +77,10 @@ class Binding:
         arguments: where they come from, by the input's number.
         results: what becomes of each result.
         on_cpu: whether results are in this process's memory.
+        over_draws: what runs it for many draws of a posterior at once, once it is made.
     """
+
+    over_draws: Any = None
 
     def __init__(self, linker: Any, storages: Sequence[list[Any]]) -> None:
         fgraph = linker.fgraph

@@ -35,7 +35,6 @@ from pymc.model import Model, modelcontext
 from pymc.sampling import mcmc, parallel, population
 from pymc.smc import sampling as smc
 from pytensor.compile import Function
-from pytensor.compile.mode import get_mode
 from pytensor.compile.ops import FromFunctionOp
 from pytensor.graph.basic import Variable
 
@@ -44,7 +43,9 @@ from ...dialects import registry
 from ...dialects.replaced import Replaced, Use, replacing
 from ..mode.classes import NAME
 from ..pytensor.linker import StableHLOLinker
+from . import predictions
 from .in_jax import check_model
+from .predictions import is_ours
 
 BACKEND = "stablehlo"
 
@@ -59,11 +60,6 @@ _REFUSED: dict[str, tuple[Any, str]] = {
     "jitter_max_retries": (10, "nutpie tries as often as it does"),
     "nuts_sampler": ("nutpie", "pm.sample runs other samplers"),
 }
-
-
-def is_ours(mode: Any) -> bool:
-    """Whether a mode, or the default one where there is none, compiles with hlograph."""
-    return isinstance(get_mode(mode).linker, StableHLOLinker)
 
 
 def sample(model: Any = None, draws: int = 1000, **options: Any) -> Any:
@@ -148,6 +144,7 @@ def _replace() -> Callable[[], None]:
         pathfinder = sys.modules.get("pymc_extras.inference.pathfinder.multipath")  # which may come later
         replaced += [(place, _CONTEXT, _checked) for place in (parallel, mcmc, smc, pathfinder) if place is not None]
         replaced += _WORKERS
+    replaced += predictions.replaced()
     originals = [(place, name, getattr(place, name)) for place, name, _ in replaced]
     for (place, name, make), (_, _, original) in zip(replaced, originals, strict=True):
         setattr(place, name, make(original))

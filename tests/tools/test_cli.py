@@ -19,7 +19,7 @@ import hlograph as package
 from hlograph.codegen.artifact import foreign
 from hlograph.codegen.passes.rewriting import REWRITES
 from hlograph.tools.cli import main
-from hlograph.tools.console import format_seconds
+from hlograph.tools.console import format_seconds, progress
 from hlograph.tools.files import DIMS, entries_of, parted
 
 MODEL = '''
@@ -309,7 +309,8 @@ def test_explain_says_what_a_program_is(folder: Path, kind: str) -> None:
     assert re.search(r"predicted +float64 +\(n\)\n +loss +float64 +\(\)\n", sections["outputs"])
     assert re.search(r"n +size of axis 0 of x\n", sections["dimensions"])
     given = dims if kind == "graph" else []
-    assert "(bounds n = 8)" in succeed("explain", file, *given, "--bounds", "n=8")
+    assert succeed("explain", file, *given, "--html", "page.html", "--bounds", "n=8") == ""
+    assert "(bounds n = 8)" in Path("page.html").read_text()
 
 
 # ---- explain --stages ------------------------------------------------------------------------------------------------
@@ -366,6 +367,18 @@ def test_the_difference_to_the_stage_before(folder: Path) -> None:
         "-stablehlo.add %x, %y : tensor<4xf32>",
         "+stablehlo.maximum %x, %y : tensor<4xf32>",
     ]
+
+
+def test_the_page(folder: Path) -> None:
+    assert succeed("explain", "twice.mlir", "--stages", "--sizes", "n=4", "--html", "page.html") == ""
+    text = (folder / "page.html").read_text()
+    assert "<h1>twice (n = 4)</h1>" in text
+    assert re.findall("<h2>(.* to .*)</h2>", text) == [
+        *("emitted to specialize", "specialize to cpu_regions", "cpu_regions to lowered"),
+    ]
+    assert "<td>12</td>" in text
+    assert "tensor&lt;4xf32&gt;" in text
+    assert "<4xf32>" not in text
 
 
 # ---- errors -----------------------------------------------------------------------------------------------------
@@ -517,7 +530,7 @@ def test_errors_of_our_own_and_interrupts_are_one_line_too(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("hlograph.tools.explain.load_program", fail)
+    monkeypatch.setattr("hlograph.tools.files.load_program", fail)
     outcome = hlograph("explain", "x.mlir")
     assert (outcome.code, outcome.err.lstrip()) == (code, f"hlograph: error: {said}\n")
 
@@ -667,3 +680,16 @@ def test_a_reader_that_is_gone_is_no_error(folder: Path) -> None:
 )
 def test_seconds_have_three_digits_and_a_unit(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text
+
+
+def test_progress_shows_its_label_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    for terminal in (False, True):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        with progress("compiling [loss]"):
+            print("a result")
+        captured = capsys.readouterr()
+        assert captured.out == "a result\n"
+        assert ("compiling [loss]" in captured.err, captured.err != "") == (terminal, terminal)

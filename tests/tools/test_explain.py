@@ -2,6 +2,8 @@
 
 import re
 from contextlib import nullcontext
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -53,6 +55,7 @@ def test_static_programs() -> None:
     found = explain(hlograph.Program.parse("func.func @main() { return }"))
     assert found.text.startswith("program main\ninputs\noutputs\ndimensions: every size is static\n")
     assert not {"refused", "policy"} & {title for title, _ in found.sections}
+    assert found.operations == []
 
 
 def test_one_root() -> None:
@@ -82,6 +85,7 @@ def test_roots_that_follow_from_others() -> None:
 def test_sizes_of_values_and_of_data() -> None:
     x, k = pt.dvector("x"), pt.lscalar("k")
     found = explain(([x, k], [pt.arange(k), pt.nonzero(x)[0], pt.concatenate([x, x, x[:1]]) * 2]), dims={"x": ("n",)})
+    assert "float64[2*n + min(n, 1)]" in {gives for _, _, gives, _ in found.operations}
     origins = dict(part(found, "dimensions"))
     assert origins["k"] == "value of k"
     assert "computed from data, at most n" in origins.values()
@@ -109,6 +113,7 @@ def test_a_refusal_says_why_and_what_follows() -> None:
         np.testing.assert_array_equal(np.sort(np.real(values)), [2, 3])
         np.testing.assert_array_equal(doubled, np.full(size, 2))
     assert [one.sizes for one in function.stats.by_executable] == ["n=2, m<=16"]
+    assert [row[3] for row in found.operations if row[1] == call] == [f"refused: {reason}"]
 
 
 def test_all_refusals_are_listed_and_other_sizes_stay_padded() -> None:
@@ -162,6 +167,32 @@ def test_a_huge_program_stays_readable() -> None:
     assert "10000 of 10000 operations touched" in found.text
     assert len(found.text.splitlines()) < 40
     assert max(map(len, found.text.splitlines())) < 200
+    assert len(found.operations) == 10_000
+
+
+def test_the_page_has_what_the_text_has_escaped_and_loads_nothing(tmp_path: Path) -> None:
+    x = pt.dvector("<script>alert(1)</script>\"'&")
+    y = pt.exp(x)
+    y.name = '"></td><img src=x onerror=alert(1)>'
+    found = explain(([x], [y.sum(), y]))
+    html = found.save_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert html == found.html == found._repr_html_()
+    assert not re.search(r"<img|<script|https?:|@import|url\(|src=\"|href=", html)
+    shown = unescape(re.sub(r"<[^>]*>", " ", html.partition("<h1>")[2].partition("<h2>operations</h2>")[0]))
+    assert shown.split() == found.text.split()
+
+
+def test_every_op_is_on_the_page() -> None:
+    found = regression()
+    rows = {name: (gives, marks) for _, name, gives, marks in found.operations}
+    assert rows["reduce (loss)"] == ("float64[]", "mask: n with 0.0")
+    assert any(name.startswith("dot_general (") and row == ("float64[n, 1]", "") for name, row in rows.items())
+    assert not any(name.startswith(("constant", "get_dimension_size")) for name in rows)
+    assert "<td>mask: n with 0.0</td>" in found.html
+    found = explain(lambda x: jax.lax.scan(lambda c, row: (c + jnp.tanh(row).sum(), row * c), 0.0, x), spec("n", 3))
+    blocks = [block.rpartition(": ")[2] for block, name, *_ in found.operations if name.startswith(("tanh", "while"))]
+    assert (blocks[0], "condition" in blocks) == ("", False)
+    assert {block.rpartition(": ")[2] for block, *_ in found.operations} >= {"", "condition", "body"}
 
 
 def test_derivatives_and_loops_over_a_batch_are_listed() -> None:

@@ -102,7 +102,7 @@ def to_sizes(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
     whole, *others = op.operands
     operands = [batcher.full(batcher.row(whole)), *map(batcher.same_for_all, others)]
     for place, first in enumerate(added, len(operands) - len(added)):
-        head = ops.convert(ops.reshape(ops.number(first), [1]), operands[place])
+        head = ops.reshape(ops.convert(ops.number(first), ops.tensor_type(operands[place], [])), [1])
         operands[place] = ops.concatenate([head, operands[place]], 0)
     attributes: dict[str, ir.Attribute] = {}
     for name in ("broadcast_dimensions", "known_expanding_dimensions", "known_nonexpanding_dimensions"):

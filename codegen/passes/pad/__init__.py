@@ -38,12 +38,13 @@ from .padder import RULES, Padder, Pending
 LARGEST = 2**31 - 1
 
 
-def run(module: ir.Module, report: Report, /, *, poison: bool = False, **bounds: int) -> None:
-    """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs.
+def run(module: ir.Module, report: Report, /, *, poison: bool = False, cpu: bool = False, **bounds: int) -> None:
+    """The pass by name: options are root names with bounds; `poison=true` takes nothing for granted of the inputs,
+    and `cpu=true` gives the form for CPUs.
 
     The report says about each padded value what its padding is, and at each op what was done to operands', and why.
     """
-    replace_body(module, pad(module, bounds, poisoned=poison, report=report))
+    replace_body(module, pad(module, bounds, poisoned=poison, cpu=cpu, report=report))
 
 
 @refusals("pad")
@@ -54,6 +55,7 @@ def pad(
     poisoned: bool = False,
     zeros: bool = False,
     decided: bool = True,
+    cpu: bool = False,
     report: Report | None = None,
 ) -> ir.Module:
     """The padded module, in the context of `module`.
@@ -66,6 +68,7 @@ def pad(
         poisoned: take the padding of arguments for unknown, not zero.
         zeros: the padding of results is zero.
         decided: live sizes are written without what the bounds decide; else they hold beyond the bounds too.
+        cpu: it is for a CPU, where some reshapes move rows in a loop.
         report: is told why, if it wants details.
 
     Raises:
@@ -73,6 +76,7 @@ def pad(
         PaddingError: an op that cannot be padded.
     """
     padder = prepare(module, bounds, explaining=report is not None and report.detailed, decided=decided)
+    padder.by_rows = cpu
     signature, builder = padder.signature, padder.builder
     with builder.function("main", [(a.dims, a.dtype) for a in padder.arguments]) as handles:
         checks = signature.checks

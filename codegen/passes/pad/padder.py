@@ -85,6 +85,7 @@ class Padder:
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
         sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
         loops: what is known of the steps of loops that are walked.
+        by_rows: whether reshapes may move rows in a loop.
         has_shape_operands: whether a custom call that was kept takes the sizes of its results, which are known.
     """
 
@@ -100,6 +101,7 @@ class Padder:
     tables: dict[int, Dims] = field(default_factory=dict)
     sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
     loops: dict[ir.Operation, Loop] = field(default_factory=dict)
+    by_rows: bool = False
     has_shape_operands: bool = False
 
     def __post_init__(self) -> None:

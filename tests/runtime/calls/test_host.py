@@ -379,7 +379,7 @@ def test_explain_says_what_crosses_and_why():
         assert f"-> {given} " in line
         assert why in line
     assert any(" 16 bytes " in line and "body" in line for line in lines)
-    assert "16*x_0 bytes" in explanation.text
+    assert "16*x_0 bytes" in explanation.html
 
 
 def test_functions_that_feed_each_other_cross_once():

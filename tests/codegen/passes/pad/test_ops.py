@@ -171,6 +171,19 @@ def reshapes_that_split(x, y, z):
     ]
 
 
+@case(
+    {"x": (F64, "n", "m"), "y": (F64, "n*m"), "z": (I32, 2, "n", "m", 3)},
+    bounds={"n": 30, "m": 40},
+    sizes=[{"n": a, "m": b} for a, b in ((0, 3), (1, 1), (2, 40), (30, 1), (29, 39), (30, 40), (7, 0))],
+    cpu=True,
+)
+def reshapes_row_by_row(x, y, z):
+    """Long enough for loops over rows, which a padded program for a CPU has."""
+    flat, square = hlo.reshape(x, (n * m,)), hlo.reshape(y, (n, m))
+    whole, turned = hlo.reshape(z, (2, n * m, 3)), hlo.reshape(hlo.transpose(x, [1, 0]), (n * m,))
+    return [flat, total(flat), square, total(square, [1]), total(square, [0]), whole, total(whole, [1]), turned]
+
+
 # ---- indexing --------------------------------------------------------------------------------------------------------
 
 
