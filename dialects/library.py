@@ -35,7 +35,7 @@ class Library:
             self.function = module("compile.function.types").Function
         self.package = package
         self.module = module
-        self.rewrites = Rewrites(module, saves_steps=package == "pytensor")
+        self.rewrites = Rewrites(module)
         self.generator = module("tensor.random.type").RandomType
 
     def is_generator(self, variable: Any) -> bool:

@@ -163,14 +163,19 @@ _COSTS: dict[str, tuple[int, int]] = {
 MOVING = having("moving") | {"stablehlo.iota"}
 
 
+def is_large(size: int) -> bool:
+    """Whether little of an array of this many bytes stays in the cache."""
+    return size >= _LARGE
+
+
 def store(size: int) -> int:
     """The price of writing an array of this many bytes in one loop, and reading it in another."""
-    return size * (_STORE if size >= _LARGE else _STORE_SMALL)
+    return size * (_STORE if is_large(size) else _STORE_SMALL)
 
 
 def load(size: int) -> int:
     """The price of reading an array of this many bytes that is stored anyway."""
-    return size * (_LOAD if size >= _LARGE else _LOAD_SMALL)
+    return size * (_LOAD if is_large(size) else _LOAD_SMALL)
 
 
 def cost(op: ir.Operation) -> int | None:
@@ -195,26 +200,27 @@ def cost(op: ir.Operation) -> int | None:
     return costs[wide] * elements_of(result.type)
 
 
-def work(module: ir.Module) -> int:
-    """What a static module costs, in picoseconds, without its loops, of which the steps count that there are.
+def effort(op: ir.Operation) -> int:
+    """What a static op costs, in picoseconds, whatever it is; of a loop it is not known, and much.
 
     A contraction of m x k with k x n counts as m k n products, and a factorization of n x n as n^3.
     """
-    total = 0
-    for view in main_function(module).regions[0].blocks[0].operations:
-        op = view.operation
-        if op.name == "stablehlo.while" or not len(op.results) or not is_static(op.results[0].type):
-            continue
-        price = cost(op)
-        if price is None:
-            values = [x for x in (*op.operands, *op.results) if is_static(x.type)]
-            sizes = [elements_of(x.type) for x in values]
-            count = math.isqrt(math.prod(sizes)) if op.name in _CONTRACTING else max(sizes)
-            if op.name in _FACTORING:
-                count *= max([shape[-1] or 0 for x in values if len(shape := shape_of(x)) > 1], default=1)
-            price = _ARITHMETIC[1] * count
-        total += price
-    return total
+    price = cost(op)
+    if price is None:
+        values = [x for x in (*op.operands, *op.results) if is_static(x.type)]
+        sizes = [elements_of(x.type) for x in values]
+        count = math.isqrt(math.prod(sizes)) if op.name in _CONTRACTING else max(sizes, default=0)
+        if op.name in _FACTORING:
+            count *= max([shape[-1] or 0 for x in values if len(shape := shape_of(x)) > 1], default=1)
+        price = FOREVER >> 20 if op.name == "stablehlo.while" else _ARITHMETIC[1] * count
+    return price
+
+
+def work(module: ir.Module) -> int:
+    """What a static module costs, in picoseconds, without its loops, of which the steps count that there are."""
+    ops = [view.operation for view in main_function(module).regions[0].blocks[0].operations]
+    counted = [op for op in ops if op.name != "stablehlo.while" and len(op.results)]
+    return sum(effort(op) for op in counted if is_static(op.results[0].type))
 
 
 _CONTRACTING = ("stablehlo.dot_general", "stablehlo.convolution", "stablehlo.triangular_solve")

@@ -117,6 +117,10 @@ def slices_of(value: ir.Value) -> tuple[list[tuple[ir.Operation, ir.Operation]],
             if passed and not users(op.results[place]) and not users(condition.arguments[place]):
                 loop, inner = op, [user for user in users(source) if user != terminator(body)]
         for user in inner:
+            if user.name == "stablehlo.slice" and user.results[0].type == value.type:
+                for found, more in zip((slices, others), slices_of(user.results[0]), strict=True):
+                    found += more  # type: ignore[arg-type]
+                continue
             sliced = user.name == "stablehlo.dynamic_slice" and user.operands[0] == source
             if (
                 loop is not None
@@ -128,6 +132,13 @@ def slices_of(value: ir.Value) -> tuple[list[tuple[ir.Operation, ir.Operation]],
             else:
                 others.append(user)
     return slices, others
+
+
+def undivided(value: ir.Value) -> ir.Value:
+    """An array behind slices of all of it."""
+    while (op := owner(value)) is not None and op.name == "stablehlo.slice" and op.operands[0].type == value.type:
+        value = op.operands[0]
+    return value
 
 
 @dataclass

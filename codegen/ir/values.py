@@ -342,6 +342,21 @@ def unspread(value: ir.Value) -> ir.Value:
     return value
 
 
+def unit_root(value: ir.Value) -> ir.Value:
+    """What a value is, up to axes of size 1 added or taken away."""
+    op = owner(value)
+    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
+        inner, outer = shape_of(op.operands[0]), shape_of(op.results[0])
+        if None in inner or [size for size in inner if size != 1] != [size for size in outer if size != 1]:
+            break
+        axes = integers(op, "broadcast_dimensions")
+        if list(axes) != sorted(axes):
+            break
+        value = op.operands[0]
+        op = owner(value)
+    return value
+
+
 def is_constant(value: ir.Value, number: complex) -> bool:
     """Whether all elements of a value are known to be this number."""
     found = constant(value)

@@ -18,9 +18,12 @@ is done again where that saves a stack, a sine is not.
 A carry that is saved as it enters the step and also as it leaves it (`%h` and `%h1`) is saved once, as it leaves
 it: what came into a step is the row before, and the initial value in the first step.
 
+What the later loop computes again itself, as PyTensor's gradients do with a whole step (`analysis/loop_pairs.py`), is
+priced likewise: a dot or a loop in the step is saved for it, in a new stack.
+
 Preconditions: both loops have a known number of steps; a stack that goes is read by that one loop only, row by row,
-every row being one that the first loop has written; the memory falls. What has no cheap work (dots, loops, calls) is
-kept.
+every row being one that the first loop has written; the memory falls, or the later loop does less work. What has no
+cheap work (dots, loops, calls) is kept.
 
 Rounding: none by itself, as each value comes from the same operations on the same operands; XLA may fuse these in
 another way (multiply and add in one instruction), as it may at every change of a program. It is therefore also done
@@ -29,36 +32,33 @@ under `reassociate=false`.
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from itertools import islice
-from typing import TypeAlias
 
 import numpy as np
 
 from ..analysis.costs import FOREVER, Value, cheapest, cost, load, store
-from ..analysis.loops import Affine, Loop, Stack, Write, slices_of
+from ..analysis.loop_pairs import Pair, Place, find_pair
+from ..analysis.loops import Affine, Loop
 from ..ir import ops
 from ..ir.bindings import ir, run_pipeline, stablehlo
-from ..ir.kinds import STABLEHLO
-from ..ir.ops import clone
-from ..ir.refused import Refused, needed, require
+from ..ir.ops import captured, clone, replace_operands
+from ..ir.refused import Refused, require
+from ..ir.tidy import erase, erase_unused
 from ..ir.values import (
-    integers,
-    loops_by_depth,
     numpy_dtype,
     owner,
-    reached,
-    shape_of,
     static_bytes,
     static_shape,
+    unit_root,
     users,
+    walk,
 )
 from ..ir.while_ops import add_carries, drop_dead_carries
 from .report import Report
 
 _MOST = 20_000  # values of a body that are examined
+_GAIN = 0.9  # what later loops cost afterwards, at most, where the memory does not fall
 _DEEPEST = 64  # ops between what is needed and what it is computed from
 
 # Without a loop there is nothing to do.
@@ -74,28 +74,32 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
         reassociate: whether reductions of stacks will move into loops: a stack that is only reduced otherwise is then
             not taken to be there anyway, but to go if the later loop does without it. No rounding changes here.
     """
-    pending = loops_by_depth(module)
+    pending = [op for op in walk(module) if op.name == "stablehlo.while"]
     while pending:
         op = pending.pop(0)
         try:
-            pair = find_pair(op, reassociate)
+            pair = find_pair(op, reassociate, pending)
             if pair is None:
                 continue
-            forward, reader = _rewrite(pair, report)
+            forward, unused = _rewrite(pair, report)
         except Refused as refusal:
             report.refused(op, str(refusal))
             continue
-        place = next((number for number, other in enumerate(pending) if other == reader), None)
-        new = drop_dead_carries(reader)
+        hashes = list(map(hash, pending))  # by what an op reads; all that may be asked of one that is gone
+        gone = erase(unused)
+        pending = [other for key, other in zip(hashes, pending, strict=True) if key not in gone]
+        place = next((number for number, other in enumerate(pending) if other == pair.reader.op), None)
+        new = drop_dead_carries(pair.reader.op)
         if place is not None:
             pending[place] = new
         drop_dead_carries(forward)
     if report.rewritten:
+        erase_unused(module)
         run_pipeline(module, "canonicalize,cse")
 
 
-def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, ir.Operation]:
-    """Decides what is kept, and rewrites two loops; the loops that now stand there, the first and the second.
+def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, list[ir.Operation]]:
+    """Decides what is kept, and rewrites two loops; the first one that now stands there, and ops that nothing needs.
 
     Raises:
         Refused: all that is saved is needed.
@@ -115,19 +119,23 @@ def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, ir.Operation]:
     chosen = [value for value in values if value in choice.kept and value not in twice]
     kept = {value: stacks[value] for value in chosen if value in stacks}
     fresh = [value for value in chosen if value not in stacks]
-    before = {saved.stack.carry for saved in pair.saved} - pair.shared
-    require(before, "all that it saves is also used in another way than row by row in one later loop")
+    before = pair.read - pair.shared
+    require(before or pair.redone, "all that it saves is also used in another way than row by row in one later loop")
     stay = {stack.carry for stack, _ in kept.values()}
     gone = sum(static_bytes(pair.forward.op.results[carry].type) or 0 for carry in before - stay)
     steps = pair.forward.most
     come = sum(steps * (static_bytes(value.type) or 0) for value in fresh)
+    done = {x for op in pair.redone for x in op.results} & values.keys()
+    today = sum(values[x].again for x in done)
+    today += sum(values[x].keep for x in values.keys() & stacks.keys() if stacks[x][0].carry in pair.read)
+    spared = not done <= choice.again and choice.price < _GAIN * today
     require(
-        come < gone,
+        come < gone or spared,
         f"all of the {len(before)} stacks that it saves are needed: none is cheap work on the others",
     )
     line = f"saves {len(before | pair.shared)} -> {len(stay | pair.shared) + len(fresh)} stacks, "
     work = sum(values[value].again > 0 for value in choice.again)
-    line += f"{gone - come} bytes less; a later loop does {work} ops again"
+    line += f"{gone - come} bytes less; a later loop does {work} ops again" + f" in place of {len(done)}" * spared
     twice |= {value: after for value, after in earlier.items() if value in choice.again}
     report.applied(pair.forward.op, result=line)
     return _emit(pair, choice.again, {**kept, **{x: stacks[x] for x in twice.values() if x in stacks}}, fresh, twice)
@@ -166,9 +174,10 @@ def _again(pair: Pair, value: ir.Value) -> tuple[int, list[ir.Value]]:
     if op is None or op.block != pair.forward.body:
         return FOREVER, []
     price = _read(pair, op) if op.name == "stablehlo.dynamic_slice" else cost(op)
+    price = pair.redone.get(op) if price is None else price
     if price is None:
         return FOREVER, []
-    roots = [unit_root(operand) for operand in op.operands if not _free(pair, operand)]
+    roots = [unit_root(operand) for operand in (*op.operands, *captured(op)) if not _free(pair, operand)]
     return price, [root for root in roots if not _free(pair, root)]
 
 
@@ -212,170 +221,6 @@ def _carried(pair: Pair) -> dict[ir.Value, ir.Value]:
     return {forward.body.arguments[carry]: after for carry, after in carries.items()}
 
 
-# ---- a loop that saves values, and the later loop that reads them ---------------------------------------------------
-#
-# The two loops' steps are put into relation by places alone: step `i` of the first loop wrote the row that step `j` of
-# the second reads, `i = slope * j + start`. Only slices with the relation that most have are taken.
-
-_FARTHEST = 64  # ops between a stack and its reductions
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A slice, in the later loop, of what the first loop has stacked.
-
-    Attributes:
-        op: the slice.
-        stack: the stack.
-        value: what the first loop's body wrote there; of the slice's type.
-    """
-
-    op: ir.Operation
-    stack: Stack
-    value: ir.Value
-
-
-# Where a value of the first loop's body is stacked, but for axes of size 1.
-Place: TypeAlias = "tuple[Stack, Write]"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two loops.
-
-    Attributes:
-        forward: the loop that saves.
-        reader: the loop that reads.
-        steps: the step of `forward` as a function of the step of `reader`.
-        saved: the slices.
-        stacks: of `forward`, by carry.
-        shared: carries of stacks that stay in any case.
-        reduced: carries of stacks of which otherwise only reductions are needed: they go if the later loop does not
-            read them.
-    """
-
-    forward: Loop
-    reader: Loop
-    steps: Affine
-    saved: list[Saved]
-    stacks: dict[int, Stack]
-    shared: set[int]
-    reduced: set[int]
-
-    def stacks_by_value(self) -> dict[ir.Value, Place]:
-        """Where values of the body are stacked, by their `unit_root`.
-
-        Of several stacks of one value it is one that stays, if there is one.
-        """
-        found: dict[ir.Value, Place] = {}
-        read = {saved.stack.carry for saved in self.saved} | self.shared
-        for carry, stack in sorted(self.stacks.items(), key=lambda item: item[0] in self.reduced):
-            for write in stack.writes:
-                root = unit_root(write.value)
-                if carry in read and (root not in found or carry in self.shared):
-                    found[root] = (stack, write)
-        return found
-
-
-def find_pair(op: ir.Operation, reductions_sink: bool) -> Pair | None:
-    """The loop that reads most of what a loop saves; None where it saves nothing for another loop.
-
-    Args:
-        op: a `stablehlo.while`.
-        reductions_sink: whether reductions of its stacks are going to move into it.
-
-    Raises:
-        Refused: it does, but not in a way that is understood.
-    """
-    if not any(slices_of(result)[0] for result in op.results):
-        return None
-    forward = Loop.of(op)
-    require(forward.most > 0, "it does not run")
-    stacks, readers = dict[int, Stack](), dict[ir.Operation, Loop]()
-    shared, reduced = set[int](), set[int]()
-    found: list[tuple[ir.Operation, Affine, Saved]] = []
-    for carry, result in enumerate(op.results):
-        if carry in forward.invariants or not users(result):
-            continue
-        try:
-            stack = stacks[carry] = forward.stack(carry)
-        except Refused:
-            continue
-        if stack.read:
-            shared.add(carry)
-        slices, others = slices_of(result)
-        for other in others:
-            sinks = reductions_sink and _only_reduced(other, stack.axis, op.block)
-            (reduced if sinks else shared).add(carry)
-        for loop, read in slices:
-            try:
-                if loop not in readers:
-                    readers[loop] = Loop.of(loop)
-                steps, value = _match(forward, stack, readers[loop], read)
-            except Refused:
-                shared.add(carry)
-            else:
-                found.append((loop, steps, Saved(read, stack, value)))
-    require(found, "no later loop reads row by row what it saves")
-    ((most, relation), _), *_ = Counter((loop, steps) for loop, steps, _ in found).most_common(1)
-    require(not len(op.attributes) and not len(most.attributes), "the loops have attributes, which fit their carries")
-    chosen = [saved for loop, steps, saved in found if loop == most and steps == relation]
-    shared.update(saved.stack.carry for _, _, saved in found if saved not in chosen)
-    return Pair(forward, readers[most], relation, chosen, stacks, shared, reduced - shared)
-
-
-def _only_reduced(op: ir.Operation, axis: int, block: ir.Block) -> bool:
-    """Whether an op on a stack is elementwise work that ends in reductions over the steps' axis, or is such a one."""
-
-    def following(op: ir.Operation) -> list[ir.Operation]:
-        return users(op.results[0]) if op.name in STABLEHLO else []
-
-    def fits(op: ir.Operation) -> bool:
-        ends = op.name == "stablehlo.reduce" and axis in integers(op, "dimensions")
-        return op.block == block and len(op.results) == 1 and (ends or op.name in STABLEHLO)
-
-    work = list(islice(reached([op], following), _FARTHEST + 1))
-    return len(work) <= _FARTHEST and all(map(fits, work))
-
-
-def _match(forward: Loop, stack: Stack, reader: Loop, op: ir.Operation) -> tuple[Affine, ir.Value]:
-    """Which step of the first loop wrote what a slice reads, by the step of the later loop; and what it wrote.
-
-    Raises:
-        Refused: no step did, or not all of it.
-    """
-    read = needed(reader.read(op), "its place is not an affine function of the step")
-    rate = stack.width * stack.place.slope
-    require(read.axis == stack.axis and read.start.slope % stack.width == 0, "it reads across steps")
-    for write in stack.writes:
-        distance = read.start.start - write.offset - stack.width * stack.place.start
-        if (stack.width == 1 or distance % stack.width == 0) and shape_of(write.value)[stack.axis] == read.size:
-            steps = Affine(read.start.slope // rate, distance * rate if abs(rate) == 1 else distance // rate)
-            low, high = steps.bounds(reader.trip_count)
-            inside = forward.sizes.at_most(0, low) and forward.sizes.at_most(high, forward.trip_count - 1)
-            require(inside, "not all of it is written by the steps")
-            return steps, write.value
-    raise Refused("it reads a part of what a step wrote")
-
-
-def unit_root(value: ir.Value) -> ir.Value:
-    """What a value is, up to axes of size 1 added or taken away."""
-    op = owner(value)
-    while op is not None and op.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape"):
-        inner, outer = shape_of(op.operands[0]), shape_of(op.results[0])
-        if None in inner or [size for size in inner if size != 1] != [size for size in outer if size != 1]:
-            break
-        if op.name == "stablehlo.broadcast_in_dim" and list(_axes(op)) != sorted(_axes(op)):
-            break
-        value = op.operands[0]
-        op = owner(value)
-    return value
-
-
-def _axes(op: ir.Operation) -> tuple[int, ...]:
-    return tuple(ir.DenseI64ArrayAttr(op.attributes["broadcast_dimensions"]))
-
-
 # ---- the rewritten pair: fewer stacks in the first loop, the work again in the second -------------------------------
 #
 # In the second loop's body come, before all else, the rows of the kept values and the work, in place of the slices.
@@ -388,8 +233,8 @@ def _emit(
     kept: Mapping[ir.Value, Place],
     added: Sequence[ir.Value],
     earlier: Mapping[ir.Value, ir.Value],
-) -> tuple[ir.Operation, ir.Operation]:
-    """Rewrites two loops.
+) -> tuple[ir.Operation, list[ir.Operation]]:
+    """Rewrites two loops; the first one that now stands there, and the ops in the second that nothing needs.
 
     Args:
         pair: the loops.
@@ -426,11 +271,10 @@ def _emit(
             known[value] = stablehlo.select(ops.compare("EQ", step, ops.scalar(0, step)), initial, last)
         replacements = _compute(pair, again, known, number)
     for saved, value in zip(pair.saved, replacements, strict=True):
-        saved.op.results[0].replace_all_uses_with(value)
-        saved.op.erase()
+        saved.old.replace_all_uses_with(value)
     if forward != old:
         old.erase()
-    return forward, pair.reader.op
+    return forward, [op for saved in pair.saved if (op := owner(saved.old)) is not None]
 
 
 def _compute(
@@ -460,10 +304,12 @@ def _compute(
 
     for operation in forward.body.operations:
         op = operation.operation
-        if len(op.results) != 1 or op.results[0] not in again or forward.affine(op.results[0]) is not None:
+        if again.isdisjoint(op.results) or forward.affine(op.results[0]) is not None:
             continue
-        known[op.results[0]] = clone(op, [here(value) for value in op.operands]).results[0]
-    return [here(saved.value) for saved in pair.saved]
+        copy, outside = clone(op, [here(value) for value in op.operands]), {x: here(x) for x in captured(op)}
+        replace_operands(copy, lambda value, outside=outside: outside.get(value, value))
+        known.update(zip(op.results, copy.results, strict=True))
+    return [ops.as_type(here(saved.value), saved.old.type) for saved in pair.saved]
 
 
 def _index_type(loop: Loop) -> ir.Type:

@@ -17,13 +17,11 @@ from ...codegen.errors import GraphError, RewriteError
 from ...codegen.graph import order
 from ...codegen.interrupts import collector_paused
 from ..releases import with_core
-from ..scan_parts import is_scan
 from .eigenvectors import with_slopes
 from .patterns import pattern_rewriters
 from .products import Sums
 from .quotients import Quotients
 from .rebuilding import Rebuilding, rewritten_inside
-from .saved_steps import save_steps
 
 QUOTIENTS, SUMS = "local_quotients", "local_sums"
 Rewrite = bool | Literal["full"]
@@ -84,13 +82,10 @@ class Rewrites:
 
     Args:
         module: imports a module of the library by its path below the package.
-        saves_steps: whether what a loop keeps for its gradient is looked for; gradients of Aesara's loops are not
-            read as PyTensor's are.
     """
 
-    def __init__(self, module: Module, *, saves_steps: bool = True) -> None:
+    def __init__(self, module: Module) -> None:
         self._module = module
-        self._saves_steps = saves_steps
         self._tracker = functools.cache(self._make_tracker)
 
     def apply(self, inputs: Sequence[Any], outputs: Sequence[Any], how: Rewrite) -> tuple[list[Any], list[Any]]:
@@ -118,9 +113,7 @@ class Rewrites:
         untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
         with collector_paused(), untraced:
             nodes = order(outputs, set(inputs))
-            found = self._stabilized(inputs, outputs, nodes)
-            loops = self._saves_steps and any(map(is_scan, nodes))
-            return list(inputs), save_steps(inputs, found) if loops else found
+            return list(inputs), self._stabilized(inputs, outputs, nodes)
 
     def _stabilized(self, inputs: Sequence[Any], outputs: Sequence[Any], nodes: Sequence[Any]) -> list[Any]:
         """The outputs of a graph with these nodes after the selection, which is applied in inner graphs too."""
