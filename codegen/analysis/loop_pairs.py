@@ -138,7 +138,8 @@ def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operat
         except Refused:
             continue
         slices, others = slices_of(result)
-        rows = [(*each, [(write.offset, write.value) for write in stack.writes]) for each in slices]
+        parts: list[tuple[Dim, ir.Value]] = [(write.offset, write.value) for write in stack.writes]
+        rows = [(*each, parts) for each in slices]
         for other in list(others):
             if behind := _behind(forward, stack, other):
                 slices, rest = slices_of(other.results[0])
@@ -161,10 +162,10 @@ def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operat
     ((most, relation), _), *_ = votes.most_common(1)
     require(not len(op.attributes) and not len(most.attributes), "the loops have attributes, which fit their carries")
     reader = needed(reader_of(most), "it was read")
-    same, read = dict[ir.Value, ir.Value](), set[int]()
+    same, read_here = dict[ir.Value, ir.Value](), set[int]()
     for carry, loop, row, matches in found:
         value = next((value for steps, value in matches if loop == most and steps == relation), None)
-        (shared if value is None else read).add(carry)
+        (shared if value is None else read_here).add(carry)
         same |= {} if value is None else {row: value}
     redone: dict[ir.Operation, int] = {}
     if most in later and relation.slope == -1:  # as a gradient goes
@@ -176,7 +177,7 @@ def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operat
             same |= again
     saved = [Saved(x, value) for x, value in same.items() if _is_needed(x, same, reader.body)]
     require(saved, "nothing of it is needed")
-    return Pair(forward, reader, relation, saved, stacks, read, shared, reduced - shared, redone)
+    return Pair(forward, reader, relation, saved, stacks, read_here, shared, reduced - shared, redone)
 
 
 def _known_loop(op: ir.Operation) -> Loop | None:
@@ -201,7 +202,8 @@ def _behind(forward: Loop, stack: Stack, join: ir.Operation) -> list[tuple[Dim, 
     along = ir.IntegerAttr(join.attributes["dimension"]).value == stack.axis == 0
     if undivided(rows) != forward.op.results[stack.carry] or not along or depth is None:
         return []
-    found, value = [(depth, stack.writes[0].value)], unit_root(stack.writes[0].value)
+    found: list[tuple[Dim, ir.Value]] = [(depth, stack.writes[0].value)]
+    value = unit_root(stack.writes[0].value)
     carried = [(unit_root(x), c) for c, x in enumerate(forward.returned)]
     for place in reversed(range(depth)):
         before = [c for x, c in carried if x == value and _is_row(forward.initial(c), front, place)]
@@ -306,13 +308,13 @@ def _repeated(first: Loop, second: Loop, steps: Affine, read: Mapping[ir.Value, 
     """
     ids: dict[Hashable, int] = {}
     own = _Numbers(first, Affine(1, 0), ids)
-    known = {own.of(x): x for op in reversed(first.body.operations) for x in op.operation.results}
-    known.update({own.of(x): x for x in first.body.arguments})
+    known: dict[Number, ir.Value] = {}
+    for x in [*first.body.arguments, *(x for op in first.body.operations for x in op.operation.results)]:
+        known.setdefault(own.of(x), x)
     again = _Numbers(second, steps, ids)
     again.known.update({x: (own.of(value)[0], x.type) for x, value in read.items()})
-    values = [x for op in second.body.operations for x in op.operation.results]
-    found = {x: known[number] for x in values if (number := again.of(x)) in known and not again.is_free(x)}
-    return found
+    values: list[ir.Value] = [x for op in second.body.operations for x in op.operation.results]
+    return {x: known[number] for x in values if (number := again.of(x)) in known and not again.is_free(x)}
 
 
 class _Numbers:

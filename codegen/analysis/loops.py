@@ -118,8 +118,8 @@ def slices_of(value: ir.Value) -> tuple[list[tuple[ir.Operation, ir.Operation]],
                 loop, inner = op, [user for user in users(source) if user != terminator(body)]
         for user in inner:
             if user.name == "stablehlo.slice" and user.results[0].type == value.type:
-                for found, more in zip((slices, others), slices_of(user.results[0]), strict=True):
-                    found += more  # type: ignore[arg-type]
+                inner_slices, inner_others = slices_of(user.results[0])
+                slices, others = [*slices, *inner_slices], [*others, *inner_others]
                 continue
             sliced = user.name == "stablehlo.dynamic_slice" and user.operands[0] == source
             if (

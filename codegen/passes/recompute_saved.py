@@ -306,8 +306,9 @@ def _compute(
         op = operation.operation
         if again.isdisjoint(op.results) or forward.affine(op.results[0]) is not None:
             continue
-        copy, outside = clone(op, [here(value) for value in op.operands]), {x: here(x) for x in captured(op)}
-        replace_operands(copy, lambda value, outside=outside: outside.get(value, value))
+        copy = clone(op, list(map(here, op.operands)))
+        outside = {value: here(value) for value in captured(op)}
+        replace_operands(copy, lambda value, known=outside: known.get(value, value))  # type: ignore[misc]
         known.update(zip(op.results, copy.results, strict=True))
     return [ops.as_type(here(saved.value), saved.old.type) for saved in pair.saved]
 
