@@ -200,6 +200,11 @@ def cost(op: ir.Operation) -> int | None:
     return costs[wide] * elements_of(result.type)
 
 
+def is_cheap(op: ir.Operation) -> bool:
+    """Whether an op only arranges elements, or is arithmetic, by its name."""
+    return op.name in MOVING or (op.name in STABLEHLO and op.name.removeprefix("stablehlo.") not in _COSTS)
+
+
 def effort(op: ir.Operation) -> int:
     """What a static op costs, in picoseconds, whatever it is; of a loop it is not known, and much.
 

@@ -43,10 +43,11 @@ from ..ir.values import (
     users,
     walk,
 )
-from .costs import effort, is_large
+from .costs import effort, is_cheap, is_large
 from .loops import Affine, Loop, Read, Stack, Write, slices_of, undivided
 
 _FARTHEST = 64  # ops between a stack and its reductions
+_ROWS = ("stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice", "stablehlo.return")
 _LATER = 8  # loops in which a loop's work is looked for, where they do not read what it has stacked
 
 _Match: TypeAlias = "tuple[Affine, ir.Value]"
@@ -83,6 +84,7 @@ class Pair:
         shared: carries of stacks that stay in any case.
         reduced: carries of stacks of which otherwise only reductions are needed: they go if the later loop does not
             read them.
+        rows: the values of `forward`'s body that the reader reads from stacks, by their `unit_root`.
         redone: ops of `forward`'s body that the reader does again, with what that costs.
     """
 
@@ -94,6 +96,7 @@ class Pair:
     read: set[int]
     shared: set[int]
     reduced: set[int]
+    rows: set[ir.Value]
     redone: dict[ir.Operation, int]
 
     def stacks_by_value(self) -> dict[ir.Value, Place]:
@@ -110,18 +113,22 @@ class Pair:
         return found
 
 
-def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operation]) -> Pair | None:
+def find_pair(
+    op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operation], settled: Sequence[ir.Operation] = ()
+) -> Pair | None:
     """The loop that reads most of what a loop saves, or reads beside it; None where there is none.
 
     Args:
         op: a `stablehlo.while`.
         reductions_sink: whether reductions of its stacks are going to move into it.
         later: loops that may do its work again.
+        settled: loops that are not asked for.
 
     Raises:
         Refused: it saves something, but not in a way that is understood.
     """
-    later = [loop for loop in later if loop.block == op.block] if any(map(users, op.results)) else []
+    used = any(map(users, op.results))
+    later = [loop for loop in later if used and loop.block == op.block and loop not in settled]
     is_read = any(slices_of(result)[0] for result in op.results)
     if not later and not is_read:
         return None
@@ -153,10 +160,10 @@ def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operat
             (reduced if sinks else shared).add(carry)
         for loop, read, values in rows:
             found.append((carry, loop, read.results[0], _matches(forward, stack, reader_of(loop), read, values)))
-    votes = Counter((loop, steps) for _, loop, _, matches in found for steps, _ in matches)
+    votes = Counter((loop, steps) for _, loop, _, matches in found if loop not in settled for steps, _ in matches)
     for loop in () if found else later[:_LATER]:
         votes.update((loop, steps) for steps in _beside(forward, reader_of(loop)))
-    if not votes and not is_read:
+    if not votes and (settled or not is_read):
         return None
     require(votes, "no later loop reads row by row what it saves")
     ((most, relation), _), *_ = votes.most_common(1)
@@ -167,8 +174,9 @@ def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operat
         value = next((value for steps, value in matches if loop == most and steps == relation), None)
         (shared if value is None else read_here).add(carry)
         same |= {} if value is None else {row: value}
-    redone: dict[ir.Operation, int] = {}
-    if most in later and relation.slope == -1:  # as a gradient goes
+    rows_read, redone = set(map(unit_root, same.values())), dict[ir.Operation, int]()
+    # A gradient goes backwards; work that is not cheap must be in both.
+    if most in later and relation.slope == -1 and not _costly(forward.body).isdisjoint(_costly(reader.body)):
         again = _repeated(forward, reader, relation, same)
         size = forward.most * sum(static_bytes(value.type) or 0 for value in set(again.values()))
         if not is_large(size) or joined.intersection(again):
@@ -177,7 +185,17 @@ def find_pair(op: ir.Operation, reductions_sink: bool, later: Sequence[ir.Operat
             same |= again
     saved = [Saved(x, value) for x, value in same.items() if _is_needed(x, same, reader.body)]
     require(saved, "nothing of it is needed")
-    return Pair(forward, reader, relation, saved, stacks, read_here, shared, reduced - shared, redone)
+    return Pair(forward, reader, relation, saved, stacks, read_here, shared, reduced - shared, rows_read, redone)
+
+
+def _costly(body: ir.Block) -> set[Hashable]:
+    """Which ops a body has that are more than arithmetic, by name and types."""
+    ops = [view.operation for view in body.operations]
+    return {
+        (op.name, *[x.type for x in (*op.operands, *op.results)])
+        for op in ops
+        if not is_cheap(op) and op.name not in _ROWS
+    }
 
 
 def _known_loop(op: ir.Operation) -> Loop | None:

@@ -74,27 +74,33 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
         reassociate: whether reductions of stacks will move into loops: a stack that is only reduced otherwise is then
             not taken to be there anyway, but to go if the later loop does without it. No rounding changes here.
     """
-    pending = [op for op in walk(module) if op.name == "stablehlo.while"]
+    pending, settled = [op for op in walk(module) if op.name == "stablehlo.while"], list[ir.Operation]()
+    redone = False
     while pending:
-        op = pending.pop(0)
+        op, *later = pending
         try:
-            pair = find_pair(op, reassociate, pending)
-            if pair is None:
-                continue
-            forward, unused = _rewrite(pair, report)
+            pair = find_pair(op, reassociate, later, settled)
+            rewritten = None if pair is None else _rewrite(pair, report)
         except Refused as refusal:
             report.refused(op, str(refusal))
+            rewritten = None
+        if pair is None or rewritten is None:
+            pending, settled = later, []
             continue
-        hashes = list(map(hash, pending))  # by what an op reads; all that may be asked of one that is gone
+        forward, unused = rewritten
+        hashes = list(map(hash, later))  # by what an op reads; all that may be asked of one that is gone
         gone = erase(unused)
-        pending = [other for key, other in zip(hashes, pending, strict=True) if key not in gone]
-        place = next((number for number, other in enumerate(pending) if other == pair.reader.op), None)
-        new = drop_dead_carries(pair.reader.op)
-        if place is not None:
-            pending[place] = new
-        drop_dead_carries(forward)
-    if report.rewritten:
+        later = [other for key, other in zip(hashes, later, strict=True) if key not in gone]
+        is_reader = [other == pair.reader.op for other in later]
+        settled.append(drop_dead_carries(pair.reader.op))
+        later = [settled[-1] if is_it else other for other, is_it in zip(later, is_reader, strict=True)]
+        new = drop_dead_carries(forward)
+        pending = [new, *later] if pair.redone else later  # another loop may do it again, too
+        settled = settled if pair.redone else []
+        redone |= bool(pair.redone)
+    if redone:
         erase_unused(module)
+    if report.rewritten:
         run_pipeline(module, "canonicalize,cse")
 
 
@@ -126,8 +132,7 @@ def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, list[ir.Operatio
     steps = pair.forward.most
     come = sum(steps * (static_bytes(value.type) or 0) for value in fresh)
     done = {x for op in pair.redone for x in op.results} & values.keys()
-    today = sum(values[x].again for x in done)
-    today += sum(values[x].keep for x in values.keys() & stacks.keys() if stacks[x][0].carry in pair.read)
+    today = sum(values[x].again for x in done) + sum(values[x].keep for x in values.keys() & pair.rows)
     spared = not done <= choice.again and choice.price < _GAIN * today
     require(
         come < gone or spared,
