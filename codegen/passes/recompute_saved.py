@@ -78,12 +78,12 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
     redone = False
     while pending:
         op, *later = pending
+        pair = rewritten = None
         try:
             pair = find_pair(op, reassociate, later, settled)
             rewritten = None if pair is None else _rewrite(pair, report)
         except Refused as refusal:
             report.refused(op, str(refusal))
-            rewritten = None
         if pair is None or rewritten is None:
             pending, settled = later, []
             continue
