@@ -15,7 +15,6 @@ but this user and root can have written it (`kept`).
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import logging
 import os
@@ -172,23 +171,10 @@ def found() -> Verdict:
 
 
 def _lock_file(file: Any, how: str) -> None:
-    with contextlib.suppress(ImportError, OSError):  # a system or a file system without locks
-        if sys.platform == "win32":
-            import msvcrt
+    with contextlib.suppress(ImportError, OSError):  # a system or a file system without locks: several may run one
+        import fcntl
 
-            file.seek(1 << 30)  # nobody else could read or write what is locked
-            if how == "LOCK_UN":
-                return msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-            while True:
-                try:
-                    return msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-                except OSError as error:
-                    if error.errno != errno.EDEADLK:  # another process has had it for ten seconds
-                        raise
-        else:
-            import fcntl
-
-            fcntl.flock(file, getattr(fcntl, how))
+        fcntl.flock(file, getattr(fcntl, how))
 
 
 def _tried(record: Any) -> Verdict:

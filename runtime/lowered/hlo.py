@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import Any
 
 import jax
+import numpy as np
 
 from ...codegen.errors import CompileError, PassError
 from ...codegen.ir.bindings import HLO_COST_ANALYSIS
@@ -46,28 +47,14 @@ def readable(text: str) -> str:
 # ---- loops ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Work:
-    """Flops and bytes accessed; `complete` is False where a loop counts once because nothing says how often it runs."""
-
-    flops: float
-    bytes_accessed: float
-    complete: bool = True
-
-    def plus(self, other: Work, times: float = 1) -> Work:
-        """This and another one, this many times."""
-        return Work(
-            self.flops + times * other.flops,
-            self.bytes_accessed + times * other.bytes_accessed,
-            self.complete and other.complete,
-        )
-
-
+# Flops, bytes accessed, and a number above 0 where a loop counts once because nothing says how often it runs.
+_Work = np.ndarray[Any, Any]
+_ONCE = np.array([0.0, 0.0, 1.0])
 # What an HLO computation runs: the alternatives of one place, and how often; None where nothing says it.
 _Runs = list[tuple[list[str], int | None]]
 
 
-def work(compiled: jax.stages.Compiled) -> Work | None:
+def work(compiled: jax.stages.Compiled) -> _Work | None:
     """XLA's flops and bytes accessed of an executable, loops as often as they run; None where XLA gives none."""
     analysis = compiled.cost_analysis()
     whole = _as_work(analysis[0] if isinstance(analysis, list) and analysis else analysis)
@@ -78,27 +65,27 @@ def work(compiled: jax.stages.Compiled) -> Work | None:
     repeated = [names[0] for runs in computations.values() for names, times in runs if times != 1]
     once = _each(compiled, repeated)
     if once is None:
-        return Work(whole.flops, whole.bytes_accessed, complete=False)
+        return whole + _ONCE
 
-    def extra(name: str) -> Work:
+    def extra(name: str) -> _Work:
         """What is missing where each loop inside counts once."""
-        found = Work(0, 0, complete=name in computations)  # or text that this parser does not understand
+        found = np.array([0, 0, name not in computations], float)  # or text that this parser does not understand
         for names, times in computations.get(name, ()):
-            most = max((extra(each) for each in names), key=lambda each: each.flops)  # the branch that XLA counts
-            found = found.plus(most, 1 if times is None else times).plus(Work(0, 0, complete=times is not None))
+            most = max(map(extra, names), key=lambda each: each[0])  # the branch that XLA counts
+            found += most + _ONCE if times is None else times * most
             if times is not None and times != 1:
-                found = found.plus(once[names[0]], times - 1)
+                found += (times - 1) * once[names[0]]
         return found
 
-    return whole.plus(extra(entry))
+    return whole + extra(entry)
 
 
-def _as_work(analysis: Any) -> Work | None:
+def _as_work(analysis: Any) -> _Work | None:
     """XLA leaves out what is zero, and gives -1 for what it does not know."""
     if not analysis:
         return None
-    flops, accessed = analysis.get("flops", 0.0), analysis.get("bytes accessed", 0.0)
-    return None if flops < 0 or accessed < 0 else Work(flops, accessed)
+    found = np.array([analysis.get("flops", 0.0), analysis.get("bytes accessed", 0.0), 0.0])
+    return None if found.min() < 0 else found
 
 
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.-]+) \(.*\{$")
@@ -127,7 +114,7 @@ def _parse(text: str) -> tuple[str, dict[str, _Runs]]:
     return entry, found
 
 
-def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, Work] | None:
+def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, _Work] | None:
     """XLA's analysis of computations by themselves; None where this executable or jaxlib does not offer it."""
     executable: Any = compiled.runtime_executable()
     client = getattr(executable, "client", None)
@@ -140,7 +127,8 @@ def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, Work
     found = {}
     for name in dict.fromkeys(names):
         analysis = HLO_COST_ANALYSIS(client, type(module).from_serialized_hlo_module_proto(with_entry(data, name)))
-        found[name] = _as_work(analysis) or Work(0, 0)
+        own = _as_work(analysis)
+        found[name] = np.zeros(3) if own is None else own
     return found
 
 
@@ -215,9 +203,9 @@ class Cost:
         memory: Any = compiled.memory_analysis()
         text = compiled.as_text()
         return cls(
-            None if found is None else int(found.flops),
-            None if found is None else int(found.bytes_accessed),
-            found is None or found.complete,
+            None if found is None else int(found[0]),
+            None if found is None else int(found[1]),
+            found is None or not found[2],
             getattr(memory, "temp_size_in_bytes", None),
             None if text is None else sum(counts(text).values()),
             seconds,
