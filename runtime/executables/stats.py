@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...codegen import forks
-
 
 @dataclass(frozen=True)
 class ExecutableStats:
@@ -110,18 +108,13 @@ def _counted(number: int, noun: str) -> str:
 
 
 class Counter:
-    """Counts without a lock: `next` on `itertools.count` is atomic."""
+    """Counts without a lock: `next` on `itertools.count` is atomic, and its text has the number that comes next."""
 
     def __init__(self) -> None:
         self._count = itertools.count()
         self.increment = self._count.__next__
-        self._reads = 0
-        self._lock = forks.lock()
 
     @property
     def value(self) -> int:
         """Number of increments."""
-        with self._lock:
-            value = next(self._count) - self._reads
-            self._reads += 1
-            return value
+        return int(repr(self._count)[len("count(") : -1])
