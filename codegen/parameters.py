@@ -33,7 +33,6 @@ from .ir.functions import inline_calls
 from .ir.ops import constant, tensor_type
 from .ir.values import ancestors, constant_attribute, large_value, main_function, static_bytes, walk
 from .passes import run_all
-from .passes.specialize import without_decided_checks
 from .signature import Argument
 
 Array = np.ndarray[Any, Any]
@@ -275,6 +274,8 @@ def prepare(module: ir.Module, data: Mapping[int, Array], passes: Sequence[str])
     Returns:
         The tables; and whether it pays.
     """
+    from .passes.specialize import without_decided_checks  # which calls of what was compiled need not import
+
     put_in(module, data)
     reports = run_all(module, passes, promising=True)
     count = len(signatures.read(module).arguments)

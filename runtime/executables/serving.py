@@ -31,7 +31,6 @@ from .policy import Plan, Policies, above_bound
 from .prepared import PreparedProgram, pending_size, prepare
 from .stats import Counter, ExecutableStats
 from .stored import Shelf, StoredExecutable
-from .stored_cache import Cache
 
 Key = tuple[int, ...]  # the sizes and values that decide on the executable of a call
 Entry = Executable | Adapter
@@ -74,7 +73,6 @@ class Serving:
         self.account, self.misses = Account(tell), Counter()
         self._program, self._signature, self._options, self._shelf = program, program.signature, options, shelf
         self._device, self._x64, self._tell = device, x64, tell
-        self._cache = Cache(program, options)
         self._executables: dict[Any, Executable] = {}
         self._prepared: dict[Key, PreparedProgram] = {}
         self._tallies: dict[tuple[int, ...], Tally] = {}
@@ -218,7 +216,10 @@ class Serving:
                 # Of what is padded, calls give a copy, which may be kept.
                 dims = {i: self._signature.arguments[i].dims for i in sorted(options.donated)}
                 donated = [i for i in dims if all(dimension.roots(dim) <= plan.exact.keys() for dim in dims[i])]
-                stored = self._shelf.get(plan.key) or self._cache.stored(plan, device, donated)
+                if (stored := self._shelf.get(plan.key)) is None and options.numpy is not None:
+                    from .stored_cache import entry  # which a bundle need not import
+
+                    stored = entry(self._program, options, plan, device, donated)
                 how = plan, self.account, options.cpu, device, options.numpy
                 found = Executable(*how) if stored is None else StoredExecutable(stored, *how)
                 found.donated = donated

@@ -21,12 +21,10 @@ import jax
 
 from ...codegen import forks
 from ...codegen.ir import jax_compat
-from ...codegen.passes.cpu_blas import TARGETS
 from ...codegen.passes.pack_results import PackedResult
 from ...codegen.signature import Signature
 from ..calls.arguments import converted
 from ..calls.from_numpy import Way
-from ..direct.native_code import register_blas
 from .compiling import Check, by_jax, is_single, lies_in_memory, numpy_calls, outside, unpacked
 from .devices import default_device, is_synchronous, platform_of
 from .executable import Executable
@@ -112,6 +110,8 @@ class Kept:
         """
         from jax.experimental import serialize_executable
 
+        from ...codegen.passes.cpu_blas import TARGETS
+
         if isinstance(executable, StoredExecutable) and executable.found is not None:
             return executable.found[0]
         plan = executable.plan
@@ -170,6 +170,8 @@ class Stored:
                 if kept.lapack:
                     jax_compat.initialize_lapack()
                 if kept.blas:
+                    from ..direct.native_code import register_blas
+
                     register_blas()
                 where: Any = {"backend": device.client, "execution_devices": [device]}
                 return kept, serialize_executable.deserialize_and_load(*kept.data, **where)
