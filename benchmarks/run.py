@@ -65,11 +65,12 @@ BENCHMARKS = (
     "without_jax",
     "artifact_load",
     "parameters",
+    "large",
     "fixed_functions",
     "host_calls",
     "ops",
 )
-LONG = ("large_shapes", "stability", "ops", "blocks", "samplers", "parameters", "chains")  # only where it is asked for
+LONG = ("large_shapes", "stability", "ops", "blocks", "samplers", "parameters", "large", "chains")  # only if asked for
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 

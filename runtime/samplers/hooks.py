@@ -323,8 +323,11 @@ def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Map
 
 def _works(step: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
     """The parts of a step, and the variables that the vectors of their functions consist of."""
-    for method in getattr(step, "methods", [step]):
-        yield method, getattr(method, "vars", ())
+    if hasattr(step, "methods"):
+        for method in step.methods:
+            yield from _works(method)
+    else:
+        yield step, getattr(step, "vars", ())
 
 
 def _refusal(work: Any, variables: Sequence[Any], point: Mapping[str, Any]) -> str:

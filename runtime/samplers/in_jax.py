@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property
+from inspect import signature
 from types import ModuleType
 from typing import Any
 
@@ -436,12 +437,24 @@ def _density(theirs: Any, model: Any, *args: Any, **options: Any) -> Callable[..
     return theirs(model, *args, **options)
 
 
+@replacing
+def _blackjax(theirs: Any, *args: Any, progress_bar: bool = False, **options: Any) -> Any:
+    """PyMC's loop of BlackJAX, where from 1.6 on progress is shown otherwise, and is not shown here."""
+    import blackjax  # type: ignore[import-untyped]
+
+    if "progress_bar" in signature(blackjax.window_adaptation).parameters:
+        return theirs(*args, progress_bar=progress_bar, **options)
+    if not hasattr(blackjax.progress_bar, "gen_scan_fn"):
+        blackjax.progress_bar.gen_scan_fn = lambda count, shown: jax.lax.scan
+    return theirs(*args, **options)
+
+
 def _replace() -> Callable[[], None]:
     """Puts ours under every name that PyMC's functions have in a module."""
     from pymc.sampling import jax as theirs
 
-    graph, density = theirs.get_jaxified_graph, theirs.get_jaxified_logp
-    pairs = (graph, _graph(graph)), (density, _density(density))
+    graph, density, loop = theirs.get_jaxified_graph, theirs.get_jaxified_logp, theirs._blackjax_inference_loop
+    pairs = (graph, _graph(graph)), (density, _density(density)), (loop, _blackjax(loop))
     for one, other in pairs:
         _rename(one, other)
 

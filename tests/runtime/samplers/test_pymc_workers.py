@@ -56,6 +56,10 @@ STEPS: dict[str, Callable[[], Any]] = {
     "Metropolis": lambda: pm.Metropolis(**MODE),
     "Slice": lambda: pm.Slice(**MODE),
     "Gibbs": lambda: None,
+    "steps in steps": lambda: (
+        [pm.Metropolis([x], **MODE) for x in pm.modelcontext(None).free_RVs[:1]]
+        + [pm.Metropolis(pm.modelcontext(None).free_RVs[1:], **MODE)]
+    ),
 }
 
 
@@ -68,7 +72,7 @@ def test_functions_that_are_called_directly_run_in_forked_processes(name: str, m
     found: list[str] = []
     fitting = workers._fitting
     monkeypatch.setattr(workers, "_fitting", lambda *args: found.append(fitting(*args)) or found[-1])
-    several, one = (sampled(STEPS[name], count=name == "Gibbs", cores=cores) for cores in (2, 1))
+    several, one = (sampled(STEPS[name], count=name in ("Gibbs", "steps in steps"), cores=cores) for cores in (2, 1))
     assert [context.get_start_method() for context in found] == ["fork"]
     for variable in one.posterior:
         np.testing.assert_array_equal(several.posterior[variable], one.posterior[variable])
