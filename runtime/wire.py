@@ -1,4 +1,4 @@
-"""Protocol buffers read, and taken apart and put together again, by field number; without generated classes.
+"""Protocol buffers read by field number, without generated classes.
 
 In: a message's bytes. Out: its fields, with the defaults of proto3 for those that are absent. Decision to know: the
 reader says which fields it knows where an unknown one could change the meaning; elsewhere unknown ones are skipped.
@@ -27,16 +27,15 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def fields(data: bytes) -> Iterator[tuple[int, Field, bytes]]:
-    """The fields of a message, in order: number, an integer or the bytes, and the bytes of the field as a whole."""
+def fields(data: bytes) -> Iterator[tuple[int, Field]]:
+    """The fields of a message, in order: number, and an integer or the bytes."""
     at = 0
     while at < len(data):
-        start = at
         key, at = varint(data, at)
         number, kind = key >> 3, key & 7
         if kind == 0:
             value, at = varint(data, at)
-            yield number, value, data[start:at]
+            yield number, value
             continue
         if kind == 2:
             size, at = varint(data, at)
@@ -46,23 +45,8 @@ def fields(data: bytes) -> Iterator[tuple[int, Field, bytes]]:
             raise WireError(f"a message has a field of wire type {kind:d}")
         if number == 0 or at + size > len(data):
             raise WireError("a message is cut off, or is none")
-        yield number, data[at : at + size], data[start : at + size]
+        yield number, data[at : at + size]
         at += size
-
-
-def field(number: int, value: Field) -> bytes:
-    """A field as a message holds it: an integer of variable length, or bytes."""
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 127:
-        found.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*found, value])
 
 
 class Message:
@@ -81,7 +65,7 @@ class Message:
             raise WireError(f"{name} is not a message")
         self.name = name
         self._fields: dict[int, list[Field]] = {}
-        for number, value, _ in fields(data):
+        for number, value in fields(data):
             self._fields.setdefault(number, []).append(value)
         unknown = sorted(set(self._fields) - known) if known is not None else []
         if unknown:

@@ -44,7 +44,6 @@ def _takes(*parameters: str) -> Callable[[Any], bool]:
 # short for what `_SHORT` says; {a,b} is one name for each.
 _TABLE = """
 BINDINGS _registry | ALL | LIB._mlir_libs._jax_mlir_ext:register_dialects
-BINDINGS HLO_COST_ANALYSIS | costs have no flops and no bytes | jaxlib._jax:hlo_module_cost_analysis
 BINDINGS | ALL | LIB.{ir,passmanager,dialects.chlo,dialects.func,dialects.sdy,dialects.stablehlo}:
 BINDINGS | ALL | HLO:register_stablehlo_passes
 BINDINGS | `Program.interpret` fails | HLO:eval_module

@@ -23,7 +23,6 @@ from ..errors import PassError
 from ..interrupts import deferred
 
 with deferred():
-    from jaxlib import _jax
     from jaxlib.mlir import ir as ir
     from jaxlib.mlir import passmanager
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
@@ -34,8 +33,6 @@ with deferred():
 
 RELEASE = ".".join(version("jaxlib").split(".")[:2])
 DYNAMIC: int = ir.ShapedType.get_dynamic_size()
-# XLA's flops and bytes of a module, where jaxlib offers them.
-HLO_COST_ANALYSIS: Any = getattr(_jax, "hlo_module_cost_analysis", None)
 
 
 @functools.cache

@@ -1,9 +1,7 @@
-"""Optimized HLO: its text for a reader, its instructions, and XLA's cost analysis with loops as often as they run.
+"""Optimized HLO: its text for a reader, its instructions, and XLA's cost analysis.
 
-In: what JAX compiled. Out: text, counts, and flops and bytes. XLA's own analysis counts the body of a loop once, so a
-loop that is rolled up would seem to have saved nearly all of its work. Decision to know: the analysis is XLA's, asked
-of each loop's body as its own module and multiplied with the trip count that XLA has found. To make the body the
-entry of the module, three fields of its serialized form are written anew.
+In: what JAX compiled. Out: text, counts, and flops and bytes, of which those of a loop count once: they are marked as
+at least these.
 """
 
 from __future__ import annotations
@@ -17,13 +15,10 @@ from itertools import zip_longest
 from typing import Any
 
 import jax
-import numpy as np
 
 from ...codegen.errors import CompileError, PassError
-from ...codegen.ir.bindings import HLO_COST_ANALYSIS
 from ...codegen.ir.jax_compat import enable_x64
 from ...codegen.program import Program
-from .. import wire
 from ..executables.devices import compile_options
 from ..transforms.callee import StaticModule
 from ..transforms.primitive import call
@@ -44,123 +39,6 @@ def readable(text: str) -> str:
     return re.sub(r" ?stack_frame_id=\d+", "", _TABLES.sub("", text)).replace(", metadata={}", "")
 
 
-# ---- loops ----------------------------------------------------------------------------------------------------------
-
-
-# Flops, bytes accessed, and a number above 0 where a loop counts once because nothing says how often it runs.
-_Work = np.ndarray[Any, Any]
-_ONCE = np.array([0.0, 0.0, 1.0])
-# What an HLO computation runs: the alternatives of one place, and how often; None where nothing says it.
-_Runs = list[tuple[list[str], int | None]]
-
-
-def work(compiled: jax.stages.Compiled) -> _Work | None:
-    """XLA's flops and bytes accessed of an executable, loops as often as they run; None where XLA gives none."""
-    analysis = compiled.cost_analysis()
-    whole = _as_work(analysis[0] if isinstance(analysis, list) and analysis else analysis)
-    text = compiled.as_text()
-    if whole is None or text is None or " while(" not in text:
-        return whole
-    entry, computations = _parse(text)
-    repeated = [names[0] for runs in computations.values() for names, times in runs if times != 1]
-    once = _each(compiled, repeated)
-    if once is None:
-        return whole + _ONCE
-
-    def extra(name: str) -> _Work:
-        """What is missing where each loop inside counts once."""
-        found = np.array([0, 0, name not in computations], float)  # or text that this parser does not understand
-        for names, times in computations.get(name, ()):
-            most = max(map(extra, names), key=lambda each: each[0])  # the branch that XLA counts
-            found += most + _ONCE if times is None else times * most
-            if times is not None and times != 1:
-                found += (times - 1) * once[names[0]]
-        return found
-
-    return whole + extra(entry)
-
-
-def _as_work(analysis: Any) -> _Work | None:
-    """XLA leaves out what is zero, and gives -1 for what it does not know."""
-    if not analysis:
-        return None
-    found = np.array([analysis.get("flops", 0.0), analysis.get("bytes accessed", 0.0), 0.0])
-    return None if found.min() < 0 else found
-
-
-_HEAD = re.compile(r"^(ENTRY )?%?([\w.-]+) \(.*\{$")
-_NAME = r"%?([\w.-]+)"
-
-
-def _parse(text: str) -> tuple[str, dict[str, _Runs]]:
-    """The entry's name, and what each computation runs."""
-    found: dict[str, _Runs] = {}
-    entry, current = "", _Runs()
-    for line in text.splitlines():
-        head = _HEAD.match(line)
-        if head is not None:
-            current = found[head[2]] = []
-            entry = head[2] if head[1] else entry
-        elif " while(" in line:
-            trips = re.search(r'"known_trip_count":\{"n":"(\d+)"\}', line)
-            names = [match for key in ("condition", "body") for match in re.findall(rf"\b{key}={_NAME}", line)]
-            current += [([name], None if trips is None else int(trips[1])) for name in names]
-        elif " call(" in line:
-            current += [([name], 1) for name in re.findall(rf"\bto_apply={_NAME}", line)]
-        elif " conditional(" in line:
-            several = re.search(r"\bbranch_computations=\{([^}]*)\}", line)
-            names = several[1].split(",") if several else re.findall(rf"\b(?:true|false)_computation={_NAME}", line)
-            current += [([name.strip().lstrip("%") for name in names], 1)] if names else []
-    return entry, found
-
-
-def _each(compiled: jax.stages.Compiled, names: Sequence[str]) -> dict[str, _Work] | None:
-    """XLA's analysis of computations by themselves; None where this executable or jaxlib does not offer it."""
-    executable: Any = compiled.runtime_executable()
-    client = getattr(executable, "client", None)
-    if HLO_COST_ANALYSIS is None or client is None or not hasattr(executable, "hlo_modules"):
-        return None
-    module, *others = executable.hlo_modules()
-    if others:
-        return None
-    data: bytes = module.as_serialized_hlo_module_proto()
-    found = {}
-    for name in dict.fromkeys(names):
-        analysis = HLO_COST_ANALYSIS(client, type(module).from_serialized_hlo_module_proto(with_entry(data, name)))
-        own = _as_work(analysis)
-        found[name] = np.zeros(3) if own is None else own
-    return found
-
-
-# ---- the serialized module ------------------------------------------------------------------------------------------
-# Field numbers of HloModuleProto and HloComputationProto, in XLA's service/hlo.proto.
-
-_MODULE_NAME, _ENTRY_NAME, _COMPUTATION, _SHAPE, _ENTRY_ID, _STACK_FRAMES = 1, 2, 3, 4, 6, 17
-_COMPUTATION_NAME, _COMPUTATION_SHAPE, _COMPUTATION_ID = 1, 4, 5
-
-
-def with_entry(data: bytes, name: str) -> bytes:
-    """A serialized HLO module with another of its computations as the entry.
-
-    Raises:
-        KeyError: it has no computation of that name.
-    """
-    kept = [raw for number, _, raw in wire.fields(data) if number in (_MODULE_NAME, _COMPUTATION, _STACK_FRAMES)]
-    for number, value, _ in wire.fields(data):
-        if number == _COMPUTATION and isinstance(value, bytes):
-            computation = {inner: content for inner, content, _ in wire.fields(value)}
-            if computation[_COMPUTATION_NAME] == name.encode():
-                shape, identifier = computation[_COMPUTATION_SHAPE], computation[_COMPUTATION_ID]
-                assert isinstance(shape, bytes) and isinstance(identifier, int)
-                entry = (
-                    wire.field(_ENTRY_NAME, name.encode()),
-                    wire.field(_SHAPE, shape),
-                    wire.field(_ENTRY_ID, identifier),
-                )
-                return b"".join([*kept, *entry])
-    raise KeyError(name)
-
-
 # ---- costs ----------------------------------------------------------------------------------------------------------
 
 
@@ -170,10 +48,9 @@ class Cost:
 
     Attributes:
         flops: operations on elements and those of dots, convolutions and reductions; transcendental functions are not
-            among them. The body of a loop counts as often as it runs.
+            among them. The body of a loop counts once.
         bytes_accessed: bytes that the executable's kernels read and write, loops likewise.
-        complete: False where a loop counts once only, because XLA does not know how often it runs: flops and bytes are
-            at least these.
+        complete: False where there is a loop: flops and bytes are at least these.
         temporary: bytes of memory besides arguments and results.
         instructions: instructions of the optimized HLO, those inside of fusions and loops included, parameters not.
         seconds: that XLA took; a compile found in JAX's cache on disk takes less.
@@ -199,13 +76,15 @@ class Cost:
         except jax.errors.JaxRuntimeError as error:
             raise CompileError(f"compiling failed: {error}") from None
         seconds = time.perf_counter() - started
-        found = work(compiled)
+        analysis: Any = compiled.cost_analysis()
+        found = (analysis[0] if isinstance(analysis, list) and analysis else analysis) or {"flops": -1}
+        flops, accessed = int(found.get("flops", 0)), int(found.get("bytes accessed", 0))  # -1 is not known
         memory: Any = compiled.memory_analysis()
         text = compiled.as_text()
         return cls(
-            None if found is None else int(found[0]),
-            None if found is None else int(found[1]),
-            found is None or not found[2],
+            None if min(flops, accessed) < 0 else flops,
+            None if min(flops, accessed) < 0 else accessed,
+            text is None or " while(" not in text,
             getattr(memory, "temp_size_in_bytes", None),
             None if text is None else sum(counts(text).values()),
             seconds,
