@@ -161,7 +161,7 @@ class Function(Written):
             sizes = self._sizes(args)
             if self.needs_x64 and not X64.value:
                 args = self._widened(args)
-            checks, outputs = self._serving.first_call(sizes, args, number, 6 if self._adapts else 5)
+            checks, outputs = self._serving.first_call(sizes, args, number)
         except FloatingPointError as error:
             return self._failed_call(None, args, error)
         except ArgumentShapeError as error:

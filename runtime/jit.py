@@ -10,9 +10,9 @@ lookup (about 2 us for two arrays); what is to be done for a new shape is found 
 from __future__ import annotations
 
 import functools
+import re
 import time
 import types
-import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -31,6 +31,7 @@ from ..codegen.errors import (
     GraphError,
     HlographError,
     OptionError,
+    PolicyError,
 )
 from ..codegen.ir.jax_compat import is_checkified, no_transformation, trace_state, vmapped
 from ..codegen.ir.jax_tracing import is_staging
@@ -46,7 +47,7 @@ from . import jitted as calls
 from .calls.arguments import shape_and_dtype
 from .calls.path import Written
 from .executables.devices import find_device, platform_of
-from .executables.policy import PolicyArgument
+from .executables.policy import PolicyArgument, no_size, warn
 from .executables.stats import Stats
 from .function import ARRAY, Function
 from .jitted import DISABLED, Found, Programs, context, kind_of
@@ -90,6 +91,11 @@ class Jit(Written):
         self._parameters = calls.Parameters(function, static_argnames, static_argnums, dims, data)
         self._static = self._parameters.static
         self._device = how.device
+        known = re.findall(
+            r"[^\W\d]\w*", " ".join(text for text in tree_util.tree_leaves(dims) if isinstance(text, str))
+        )
+        if unknown := [x for x in how.policy if x not in known] if isinstance(how.policy, Mapping) else []:
+            raise PolicyError(no_size("policy", unknown[0], sorted({*known})))
         dropped = weakref.WeakMethod(self._drop_plans)
         self._programs = Programs(self._parameters.name, tuple(constraints), how, dropped)
         self._programs.data = self._parameters.data
@@ -271,7 +277,7 @@ class Jit(Written):
             self._warned.add(str(error))
             how = "one compile per size" if named else "as it is"
             message = f"hlograph.jit: jax.jit runs {self._parameters.name!r}, {how}, because {error}"
-            warnings.warn(message, RuntimeWarning, stacklevel=4)
+            warn(message, RuntimeWarning)
 
     # ---- looking ----------------------------------------------------------------------------------------------------
 
@@ -531,6 +537,7 @@ def jit(
         ValueError: dims or static arguments name what is no parameter.
         GraphError: a text in `constraints` is no constraint.
         PassError: `optimize` names an unknown pass.
+        PolicyError: `policy` is none, or of a size that `dims` does not name.
     """
     if function is None:
         given = {name: value for name, value in locals().items() if name not in ("function", "options")}

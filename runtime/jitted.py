@@ -13,7 +13,6 @@ import functools
 import inspect
 import math
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ import jax
 import numpy as np
 from jax import tree_util
 
+from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.errors import DeviceError, GraphError, HlographError, OptionError
@@ -41,7 +41,7 @@ from .calls.arguments import MISSING, find_sizes
 from .calls.path import given_arguments, write
 from .executables import cpu_plan
 from .executables.devices import compile_options, platform_of
-from .executables.policy import RecompilationWarning
+from .executables.policy import RecompilationWarning, warn
 from .function import Function
 from .options import CompileOptions
 
@@ -478,8 +478,9 @@ class Programs:
             return Variant(traced.guards, (traced, made))
         except (GraphError, DeviceError):
             raise
-        except HlographError as error:
-            return Variant(getattr(error, "guards", ()), error)
+        except HlographError as error:  # of which nothing else is known, it is for these sizes alone
+            these = tuple(Constraint(dimension.symbol(name), "==", size) for name, size in sizes.items())
+            return Variant(getattr(error, "guards", these), error)
 
     def _numbers(self, call: Call, parameters: Names) -> list[int]:
         """The numbers of those of a program's arguments that belong to these parameters."""
@@ -498,11 +499,10 @@ class Programs:
         lines = Counter(guard.where for variant in variants for guard in variant.guards)
         shown = {guard.where: guard for guard in variants[-1].guards}
         asked = [f"{shown[line]} at {line}" for line, _ in lines.most_common() if line in shown]
-        warnings.warn(
+        warn(
             f"hlograph.jit: {self.name!r} was traced {_MANY_TRACES} times, because its Python code decides by sizes "
             f"(the last time {', '.join(asked[:3])}); sizes of which the same does not hold are another trace",
             RecompilationWarning,
-            stacklevel=5,
         )
 
     def _make_static(self, call: Call, specs: dict[str, Any]) -> tuple[Traced, Function] | None:

@@ -8,7 +8,9 @@ also those that say what they implement, so that no library would come in their 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from .values import (
     free_symbol,
     integers,
     main_function,
+    owner,
     sizes_of,
     symbol_of,
     terminator,
@@ -150,7 +153,14 @@ def inline(call: ir.Operation, callee: ir.Operation) -> None:
     body = callee.regions[0].blocks[0]
     values = dict(zip(body.arguments, call.operands, strict=True))
     with ir.InsertionPoint(call):
-        returned, _ = clone_block(body, values)
+        returned, copies = clone_block(body, values)
+    place = str(call.location)
+    for made in map(owner, copies.values() if '":' in place else ()):
+        # In functions that JAX keeps, ops have no line, or only lines that led to the call.
+        own = made and re.fullmatch(r'loc\("([^"]*)"\(?(.*?)\)*', str(made.location))
+        if made is not None and own and own[2] in place:
+            with suppress(AttributeError):  # of releases in which a location cannot be changed
+                made.location = ir.Location.name(own[1], call.location, call.context)
     for result, value in zip(call.results, returned, strict=True):
         result.replace_all_uses_with(value)
     call.erase()

@@ -9,8 +9,9 @@ has them; where more are needed lengths keep changing, and a bucket stands for t
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ...codegen import dims as dimension
@@ -41,6 +42,17 @@ class PaddingRefusedWarning(UserWarning):
     """A size should be padded and an op has no rule for it: calls are compiled exactly."""
 
 
+def warn(message: str, category: type[Warning]) -> None:
+    """Warns, at the line outside of hlograph and JAX that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None:
+        package = str(frame.f_globals.get("__name__", "hlograph")).partition(".")[0]  # the code of calls has no name
+        if package not in ("hlograph", "jax", "functools", "contextlib"):
+            break
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
 class Policies:
     """The policy of one function, and what its sizes have been.
 
@@ -61,7 +73,7 @@ class Policies:
             check_choice("policy", policy)
         for name, choice in given.items():
             if name not in names and name not in counts:
-                raise PolicyError(no_size("policy", name, signature))
+                raise PolicyError(no_size("policy", name, [*names, *counts]))
             check_choice(f"policy of {name!r}", choice)
         self.choices: dict[str, Choice] = {name: given.get(name, "auto") for name in [*names, *counts]}
         self.follows = follows = dependent_roots(signature)
@@ -179,10 +191,10 @@ class Policies:
                 if name in self._axes:
                     self._axes[name].warm = max(self._axes[name].warm, largest)
 
-    def refuse(self, program: str, error: PaddingError, depth: int) -> bool:
+    def refuse(self, program: str, error: PaddingError) -> bool:
         """From now on sizes that cannot be padded (all, where the error names none that is) are exact.
 
-        Says so where the user asked for padding; `depth` is from here up to the user's call. False where it is no news.
+        Says so where the user asked for padding. False where it is no news.
         """
         with self._lock:
             padded = [name for name, axis in self._axes.items() if not axis.refused]
@@ -191,11 +203,8 @@ class Policies:
                 self._axes[name].refused = str(error)
         wanted = [name for name in names if self.choices[name] not in ("auto", "exact")]
         if wanted:
-            warnings.warn(
-                f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}",
-                PaddingRefusedWarning,
-                stacklevel=depth,
-            )
+            message = f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}"
+            warn(message, PaddingRefusedWarning)
         return bool(names)
 
     @property
@@ -203,7 +212,7 @@ class Policies:
         """Size name to why it is not padded."""
         return {name: axis.refused for name, axis in self._axes.items() if axis.refused}
 
-    def warn_of_recompilation(self, program: str, signature: Signature, plan: Plan, depth: int) -> None:
+    def warn_of_recompilation(self, program: str, signature: Signature, plan: Plan) -> None:
         """Says, once for each, that a size has been compiled anew for many values."""
         with self._lock:
             exact = {name for name in plan.exact if self._axes[name].refused or self.choices[name] == "exact"}
@@ -215,17 +224,15 @@ class Policies:
             remedy = 'policy="auto" or "padded" compiles once per bucket'
             if reason := self.refusals.get(name):
                 remedy = f"it cannot be padded: {reason}"
-            warnings.warn(
+            warn(
                 f"{program}: size {name}{origin(signature, frozenset([name]))} has had {len(sizes)} values "
                 f"({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
                 RecompilationWarning,
-                stacklevel=depth,
             )
 
 
-def no_size(what: str, name: object, signature: Signature) -> str:
+def no_size(what: str, name: object, names: Sequence[str]) -> str:
     """What callers are told of a name that is that of no size."""
-    names = [root.name for root in signature.roots] + [count.name for count in signature.counts]
     hint = nearest(name, names, f"its sizes: {', '.join(names) or 'none'}")
     return f"{what}: the program has no size {name!r}; {hint}"
 

@@ -113,16 +113,13 @@ class Serving:
 
     # ---- the first call ---------------------------------------------------------------------------------------------
 
-    def first_call(
-        self, sizes: dict[str, int], args: Sequence[Any], number: int, depth: int
-    ) -> tuple[tuple[CheckSpec, ...], Any]:
+    def first_call(self, sizes: dict[str, int], args: Sequence[Any], number: int) -> tuple[tuple[CheckSpec, ...], Any]:
         """A call with sizes that are new: plans how they are met, and runs; compiles if need be.
 
         Args:
             sizes: its.
             args: those of shared variables included.
             number: of the call.
-            depth: from a function called here up to the user's call, to whom warnings are given.
 
         Returns:
             The checks whose flags come last, and the results.
@@ -130,11 +127,11 @@ class Serving:
         self.misses.increment()
         key = self._key(sizes)
         traced = any(isinstance(x, jax.core.Tracer) for x in args)
-        plan, entry = self._entry(key, sizes, number, traced or any(map(is_sharded, args)), depth + 1)
+        plan, entry = self._entry(key, sizes, number, traced or any(map(is_sharded, args)))
         if isinstance(entry, Adapter):
             adapter = entry if traced else self._remember(key, entry, sizes)
             return adapter.checks, self._run_first(adapter.executable, adapter.run, args)
-        self.policies.warn_of_recompilation(self._program.name, self._signature, plan, depth)
+        self.policies.warn_of_recompilation(self._program.name, self._signature, plan)
 
         def run(*args: Any) -> Any:
             self._prepare(entry, sizes)
@@ -163,9 +160,7 @@ class Serving:
         except PolicyError as error:
             raise above_bound(self._signature, error) from None
 
-    def _entry(
-        self, key: Key, sizes: dict[str, int], number: int, exact: bool, depth: int
-    ) -> tuple[Plan, Executable | Adapter]:
+    def _entry(self, key: Key, sizes: dict[str, int], number: int, exact: bool) -> tuple[Plan, Executable | Adapter]:
         """What serves calls with these sizes, made if it is new: an executable for them is not prepared yet."""
         while True:
             plan = self.planned(sizes, exact=exact)
@@ -175,7 +170,7 @@ class Serving:
             try:
                 return plan, self._adapter(plan, sizes, number)
             except PaddingError as error:
-                if not self.policies.refuse(self._program.name, error, depth):
+                if not self.policies.refuse(self._program.name, error):
                     raise  # all sizes are exact as it is
 
     def _prepare(self, executable: Executable, sizes: dict[str, int]) -> None:
@@ -243,7 +238,7 @@ class Serving:
             number: of the last call.
         """
         if bucket is None:
-            bucket, entry = self._entry(self._key(sizes), sizes, number, False, 6)
+            bucket, entry = self._entry(self._key(sizes), sizes, number, False)
             if isinstance(entry, Executable):
                 self._prepare(entry, sizes)
                 yield entry

@@ -203,7 +203,7 @@ def known_sizes(signature: Signature, sizes: Mapping[str, int]) -> dict[str, int
     names = [*(root.name for root in signature.roots), *(count.name for count in signature.counts)]
     for name in sizes:
         if name not in names:
-            raise ArgumentError(no_size("sizes", name, signature))
+            raise ArgumentError(no_size("sizes", name, names))
     return {name: operator.index(size) for name, size in sizes.items()}
 
 

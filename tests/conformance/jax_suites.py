@@ -1,6 +1,6 @@
 """The tests of JAX and of libraries on it with `jax.jit` replaced by `hlograph.jit`: what became of each call, counted.
 
-    python tests/conformance/jax_suites.py [--suite jax-numpy|...] [--naming apart|sizes|plain|jax] [-k EXPRESSION]
+    python tests/conformance/jax_suites.py [--suite jax-numpy|...] [--naming apart|sizes|plain|jax] [--every N]
 
 In: their text, which comes into build/conformance from the library's repository (JAX_GIT, OPTAX_GIT, ... is another
 place of it), by the tag of the release that is installed or else the newest there. Out: counts by verdict
@@ -57,23 +57,32 @@ def sources(suite: Suite) -> Path:
     folder = BUILD / f"{suite.library}-{version}"
     if (folder / "pytest.ini").exists():
         return folder
-    folder.mkdir(parents=True, exist_ok=True)
-    fetched, archive = str(BUILD / f"{suite.library}.git"), str(BUILD / "tests.tar")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    archive, top = str(BUILD / f"{suite.library}.tar"), suite.tests[0].partition("/")[0]
     repository = os.environ.get(f"{suite.library.upper()}_GIT", suite.repository)
-    subprocess.run(["git", "init", "-q", "--bare", fetched], check=True)
     for name in (suite.tag.format(version), suite.tag.format(".".join(version.split(".")[:3])), "HEAD"):
-        if not subprocess.run(["git", "-C", fetched, "fetch", "-q", "--depth", "1", repository, name]).returncode:
+        clone, commit = Path(repository), name
+        if not clone.is_dir():
+            clone, commit = BUILD / f"{suite.library}.git", "FETCH_HEAD"
+            _git(clone.parent, "init", "-q", "--bare", clone.name)
+            if not _git(clone, "fetch", "-q", "--depth", "1", repository, name):
+                continue
+        if _git(clone, "archive", "-o", archive, commit, top):
             print(f"tests of {name}, for {suite.library} {version}")
             break
-    top = suite.tests[0].partition("/")[0]
-    subprocess.run(["git", "-C", fetched, "archive", "-o", archive, "FETCH_HEAD", top], check=True)
+    else:
+        sys.exit(f"{repository} has no tests of {suite.library}: set {suite.library.upper()}_GIT to a clone")
     with tarfile.open(archive) as tar:
         tar.extractall(folder, filter="data")
     (folder / "pytest.ini").write_text("[pytest]\npython_files = *_test.py test_*.py\n")
     return folder
 
 
-def run(suite: Suite, name: str, naming: str, rest: list[str]) -> Path:
+def _git(folder: Path, *arguments: str) -> bool:
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, check=False).returncode == 0
+
+
+def run(suite: Suite, name: str, naming: str, every: int, rest: list[str]) -> Path:
     """Runs tests; what became of them is in the file that is returned."""
     folder = sources(suite)
     report = BUILD / f"{name}-{naming}.jsonl"
@@ -82,12 +91,15 @@ def run(suite: Suite, name: str, naming: str, rest: list[str]) -> Path:
         **os.environ,
         "CONFORMANCE_NAMING": naming,
         "CONFORMANCE_REPORT": str(report),
+        "CONFORMANCE_EVERY": str(every),
         "PYTHONPATH": str(HERE),
         "JAX_PLATFORMS": os.environ.get("JAX_PLATFORMS", "cpu"),
     }
     options = ["-q", "-p", "jax_plugin", "-p", "no:cacheprovider", f"--rootdir={folder}", "--confcutdir=.", "--tb=no"]
     options += ["-W", "ignore", "--no-header", "-rN", "--timeout=300", "--import-mode=importlib"]
-    subprocess.run([sys.executable, "-m", "pytest", *options, *rest, *suite.tests], cwd=folder, env=environment)
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *rest, *suite.tests], cwd=folder, env=environment, check=False
+    )
     return report
 
 
@@ -115,13 +127,14 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--suite", default="*", help=f"a pattern of {', '.join(SUITES)}")
     parser.add_argument("--naming", choices=("apart", "sizes", "plain", "jax"), default="apart")
+    parser.add_argument("--every", type=int, default=1, help="one test of so many")
     parser.add_argument("--show", action="store_true", help="what was run before")
     options, rest = parser.parse_known_args()
     wrong = 0
     for name in [name for name in SUITES if fnmatch(name, options.suite)]:
         report = BUILD / f"{name}-{options.naming}.jsonl"
         if not options.show:
-            run(SUITES[name], name, options.naming, rest)
+            run(SUITES[name], name, options.naming, options.every, rest)
         if report.exists():
             print(f"==> {name}, {options.naming}")
             wrong += show(report)["wrong"]

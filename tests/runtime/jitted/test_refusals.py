@@ -130,6 +130,23 @@ def test_what_is_not_padded_is_named_with_its_line() -> None:
         hlograph.jit(pooled, dims=DIMS, policy="padded")(X)
 
 
+def test_an_op_in_a_function_that_jax_keeps_is_named_with_the_line_that_calls_it() -> None:
+    def spectrum(s: Any) -> Any:
+        return jnp.linalg.eigvals(s)
+
+    line = inspect.getsourcelines(spectrum)[1] + 1
+    fast = hlograph.jit(spectrum, dims={"s": ("n", "n")}, policy={"n": 9})
+    with pytest.warns(UserWarning, match=rf"eig at {FILE}:{line} in .*spectrum") as warned:
+        fast(jnp.eye(3))
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize(("name", "hint"), [("N", "its sizes: n"), ("n_", "did you mean 'n'?")])
+def test_a_policy_of_no_size_is_told_at_once(name: str, hint: str) -> None:
+    with pytest.raises(PolicyError, match=re.escape(f"the program has no size {name!r}; {hint}")):
+        hlograph.jit(lambda x, y: x, dims={"x": ("2*n",), "y": {"a": ("n", ...)}}, policy={name: 9, "n": 9})
+
+
 @pytest.mark.parametrize("policy", ["pad", {"n": "paded"}, 1.5, {"n": None}])
 def test_a_policy_that_is_none_is_told_at_once(policy: Any) -> None:
     with pytest.raises(PolicyError, match="expected 'auto', 'exact', 'padded'"):
