@@ -7,7 +7,11 @@ why it leaves an op alone by raising `Refused`, before it has changed anything.
 from __future__ import annotations
 
 import re
+import sys
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -78,6 +82,28 @@ class Report:
     def text(self) -> str:
         """A line for each note."""
         return "".join(f"{note}\n" for note in self.notes)
+
+
+@contextmanager
+def shown(text: str) -> Iterator[None]:
+    """Says on the standard error stream, every second from the first one on, that the block takes time."""
+    done = threading.Event()
+
+    def tell() -> None:
+        seconds = 0
+        while not done.wait(1):
+            seconds += 1
+            print(f"\rhlograph: {text}, {seconds} s", end="", file=sys.stderr, flush=True)
+        if seconds:
+            print(file=sys.stderr)
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 _LONGEST = 120

@@ -19,7 +19,9 @@ Rounding: sums are taken in another order; with `reassociate=false` the pass doe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +33,21 @@ from ...ir.kinds import Indexing, shortened
 from ...ir.modules import clone_module, replace_body
 from ...ir.refused import Refused, needed, require
 from ...ir.tidy import erase_unused
-from ...ir.values import Array, dtype_of, elements_of, integers, main_function, owner, reached, shape_of, sizes_of, walk
+from ...ir.values import (
+    Array,
+    dot_sides,
+    dtype_of,
+    elements_of,
+    integers,
+    main_function,
+    owner,
+    reached,
+    shape_of,
+    sizes_of,
+    walk,
+)
 from ..constants import Constants
-from ..report import Report
+from ..report import Report, shown
 from ..stepwise import hoist, reads
 from .classes import FEWEST, RowClass, Use, row_classes
 from .degrees import Column, Columns, Degrees, Scale, demands, possible
@@ -45,6 +59,7 @@ TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.sc
 
 ROWS = 256  # that are examined, at least
 _SHARE = 0.5  # of them that may be left
+_LONG = 1 << 20  # numbers whose preparation may take a second
 
 
 def run(module: ir.Module, report: Report, *, rows: int = ROWS, reassociate: bool = True) -> None:
@@ -90,7 +105,9 @@ def _next(block: ir.Block, report: Report, rows: int) -> bool:
             continue
         op = found.uses[0].op
         try:
-            plan = _plan(found, constants)
+            elements = sum(math.prod(sizes_of(value)) for value in found.constants)
+            with shown(f"preparing {found.size:,} rows of data") if elements > _LONG else nullcontext():
+                plan = _plan(found, constants)
         except Refused as refusal:
             report.refused(op, f"{found.size:,} rows: {refusal}")
             continue
@@ -114,6 +131,7 @@ class Plan:
         rows: what is left.
         columns: what becomes of each column, with the rows in front; of ones under None.
         keys: what becomes of the other constants.
+        read: the constants as they were.
     """
 
     group: RowClass
@@ -122,6 +140,7 @@ class Plan:
     rows: Rows
     columns: dict[Column, Array]
     keys: dict[ir.Value, Array]
+    read: Sequence[Array]
 
     @property
     def size(self) -> int:
@@ -138,12 +157,23 @@ class Plan:
         how = "counted" if not columns else ("summed up" if self.degrees.highest == 1 else "by QR")
         before, after = self.group.size, self.size
         groups = f"{self.groups:,} group{'s' * (self.groups > 1)}"
-        made = [use.op.results[0].type for use in self.group.uses if use.result is not None]
-        work = sum(map(elements_of, made))
+        work = sum(_operations(use.op) for use in self.group.uses)
+        tables = (self.read, [*self.columns.values(), *self.keys.values()])
+        read = [sum(array.nbytes for array in arrays if any(array.strides)) for arrays in tables]
         return (
-            f"{before:,} rows become {after:,}: {groups}, {columns} linear columns, {how}; "
-            f"{work:,} elements a call become {work * after // before:,}"
+            f"{before:,} rows become {after:,}: {groups}, {columns} linear columns, {how}; a call reads {read[0]:,} "
+            f"bytes of data and does {work:,} operations on them; {read[1]:,} and {work * after // before:,} are left"
         )
+
+
+def _operations(op: ir.Operation) -> int:
+    """How many numbers an op makes or adds up."""
+    sizes = [elements_of(value.type) for value in (*op.operands, *op.results)]
+    if op.name != "stablehlo.dot_general":
+        return max(sizes)
+    contracting, _ = dot_sides(op)
+    shape = sizes_of(op.operands[0])
+    return 2 * sizes[-1] * math.prod(shape[axis] for axis in contracting[0])
 
 
 def _plan(found: RowClass, constants: Constants) -> Plan:
@@ -165,9 +195,7 @@ def _plan(found: RowClass, constants: Constants) -> Plan:
         keys = frozenset(arrays.keys() - degrees.linear)
         groups = known[keys] = known[keys] if keys in known else grouping.by(keys, most)
         if groups is not None:
-            wanted = [value for value, _ in _wanted(found, degrees)]
-            width = sum(1 if value is None else elements_of(value.type) // found.size for value in wanted)
-            size = groups.kept(width, degrees.highest)
+            size = groups.kept(*_widths(_wanted(found, degrees), found.size), degrees.highest)
             if size <= most and (best is None or (size, len(degrees.linear)) < (best[0], len(best[1].linear))):
                 best = size, degrees, groups
     _, degrees, groups = needed(best, "too few of them are alike")
@@ -179,13 +207,22 @@ def _columns(arrays: dict[ir.Value, Array], size: int) -> Columns:
     thin = frozenset(value for value in linear if arrays[value].size == size)
     with np.errstate(all="ignore"):
         divisors = frozenset(value for value in thin if np.isfinite(1 / arrays[value]).all())
-    return Columns(linear, thin, divisors)
+    same = frozenset(value for value, array in arrays.items() if _is_same(array))
+    return Columns(linear, thin, divisors, same)
 
 
-def _wanted(found: RowClass, degrees: Degrees) -> list[Column]:
-    """The columns that are needed, outcomes last, so that they are what the others leave."""
+def _wanted(found: RowClass, degrees: Degrees) -> dict[Column, bool]:
+    """The columns that are needed, those that meet keys first, and outcomes last: they are what the others leave."""
     _, columns = demands(found, degrees)
-    return sorted(columns, key=lambda column: _is_outcome(column, found))
+    return dict(sorted(columns.items(), key=lambda column: (not column[1], _is_outcome(column[0], found))))
+
+
+def _widths(columns: Mapping[Column, bool], size: int) -> tuple[int, int]:
+    """How wide the columns are that meet keys, and the others."""
+    widths = [0, 0]
+    for (value, _), meets in columns.items():
+        widths[not meets] += 1 if value is None else elements_of(value.type) // size
+    return widths[0], widths[1]
 
 
 def _is_staged(found: RowClass) -> bool:
@@ -209,7 +246,11 @@ def _rows_of(constants: Constants, value: ir.Value, axis: int, size: int) -> Arr
 
 def _may_be_linear(array: Array) -> bool:
     """Whether a column is one of numbers, and not the same in all rows."""
-    return array.dtype.char in "fd" and bool(np.isfinite(array).all()) and bool((array != array[:1]).any())
+    return array.dtype.char in "fd" and bool(np.isfinite(array).all()) and not _is_same(array)
+
+
+def _is_same(array: Array) -> bool:
+    return bool((array == array[:1]).all())
 
 
 def _filled(found: RowClass, degrees: Degrees, groups: Groups, arrays: dict[ir.Value, Array]) -> Plan:
@@ -222,7 +263,8 @@ def _filled(found: RowClass, degrees: Degrees, groups: Groups, arrays: dict[ir.V
         tables.append(table)
     columns = np.concatenate(tables, axis=1) if tables else np.zeros((size, 0))
     require(np.isfinite(columns).all(), "products of columns are not finite")
-    rows = (sums if degrees.highest == 1 else products)(groups, columns)
+    keyed, _ = _widths(wanted, size)
+    rows = sums(groups, columns) if degrees.highest == 1 else products(groups, columns, keyed)
     parts = np.split(rows.columns, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1) if tables else []
     made: dict[Column, Array] = {}
     for column, part in zip(wanted, parts, strict=True):
@@ -233,7 +275,7 @@ def _filled(found: RowClass, degrees: Degrees, groups: Groups, arrays: dict[ir.V
         for value, array in arrays.items()
         if not degrees.of[value]
     }
-    return Plan(found, degrees, len(groups.counts), rows, made, keys)
+    return Plan(found, degrees, len(groups.counts), rows, made, keys, list(arrays.values()))
 
 
 def _is_outcome(column: Column, found: RowClass) -> bool:
@@ -314,19 +356,30 @@ class _Emission:
         places, rest = self._plan.keys.get(op.operands[1]), sizes_of(operands[0])[1:]
         if places is None or places.size != len(places) or numbers.batching or not count:
             return None
-        times = len(places) // count
+        tail = self._plan.rows.shared
+        times = (len(places) - tail) // count
         rows = numbers.collapsed == numbers.mapped == [0] and numbers.offsets == list(range(1, 1 + len(rest)))
-        if not rows or not np.array_equal(places.reshape(-1), np.tile(np.arange(count), times)):
+        expected = [*np.tile(np.arange(count), times), *[0] * tail]
+        if not rows or not np.array_equal(places.reshape(-1), expected):
             return None
         if op.name == "stablehlo.scatter":
-            parts = ops.reshape(operands[2], [times, count, *rest])
-            return stablehlo.add(array, ops.reduce("stablehlo.add", parts, ops.scalar(0, array), [0]))
+            zero, none = ops.scalar(0, array), [0] * len(rest)
+            parts = ops.slice(operands[2], [0, *none], [times * count, *rest])
+            summed = ops.reduce("stablehlo.add", ops.reshape(parts, [times, count, *rest]), zero, [0])
+            if tail:  # of no group: 0, or not finite
+                last = ops.slice(operands[2], [times * count, *none], [len(places), *rest])
+                left = ops.reduce("stablehlo.add", last, zero, [0])
+                summed = stablehlo.add(summed, ops.broadcast_in_dim(left, [count, *rest], range(1, 1 + len(rest))))
+            return stablehlo.add(array, summed)
         if list(integers(op, "slice_sizes")) != [1, *rest]:
             return None
-        axes = list(range(1, 2 + len(rest)))
-        if times == 1:
-            return array
-        return ops.reshape(ops.broadcast_in_dim(array, [times, count, *rest], axes), [len(places), *rest])
+        copies = ops.broadcast_in_dim(array, [times, count, *rest], range(1, 2 + len(rest)))
+        made = array if times == 1 else ops.reshape(copies, [times * count, *rest])
+        if not tail:
+            return made
+        first = ops.slice(array, [0] * (1 + len(rest)), [1, *rest])
+        first = ops.broadcast_in_dim(first, [tail, *rest], range(1 + len(rest)))
+        return ops.concatenate([made, first], 0)
 
     def _raised(self, value: ir.Value, axis: int, wanted: int, scale: Scale) -> ir.Value:
         """What became of a value, as one of a higher degree."""

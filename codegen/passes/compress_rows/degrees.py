@@ -45,11 +45,13 @@ class Columns:
         all: these.
         thin: those that are one number a row.
         divisors: those of them by which one may divide.
+        same: other constants that are the same in all rows.
     """
 
     all: Keys = frozenset()
     thin: Keys = frozenset()
     divisors: Keys = frozenset()
+    same: Keys = frozenset()
 
 
 @dataclass
@@ -63,6 +65,7 @@ class Degrees:
         scale: the scale of each.
         wanted: for each op the degree that each operand is raised to.
         merged: the ops that take the scales of their operands into the columns; others carry them along.
+        keyed: values of degree 0 that differ between groups.
     """
 
     highest: int
@@ -71,6 +74,7 @@ class Degrees:
     scale: dict[ir.Value, Scale] = field(default_factory=dict)
     wanted: dict[ir.Operation, list[int]] = field(default_factory=dict)
     merged: set[ir.Operation] = field(default_factory=set)
+    keyed: set[ir.Value] = field(default_factory=set)
 
     def times(self, one: Scale, other: Scale, power: int = 1) -> Scale:
         """The product of two scales."""
@@ -107,7 +111,7 @@ def degrees(group: RowClass, columns: Columns, linear: Keys, highest: int) -> De
         Clash: a constant that is to enter linearly cannot.
         Refused: rows cannot be replaced, whatever the keys.
     """
-    found = Degrees(highest, linear)
+    found = Degrees(highest, linear, keyed=set(group.constants.keys() - linear - columns.same))
     sources: dict[ir.Value, Keys] = {}
     for value in (*group.constants, *group.spread):
         thin = value in linear & columns.thin
@@ -131,6 +135,8 @@ def degrees(group: RowClass, columns: Columns, linear: Keys, highest: int) -> De
         result = use.op.results[0]
         found.wanted[use.op] = wanted
         found.of[result], found.scale[result] = degree, scale or ()
+        if not degree and not found.keyed.isdisjoint(use.op.operands):
+            found.keyed.add(result)
         sources[result] = frozenset().union(*behind) if degree or scale else frozenset()
     return found
 
@@ -157,25 +163,42 @@ def _values(op: ir.Operation) -> Sequence[int]:
     return range(len(op.operands)) if op.name in _ADDING else (0,)
 
 
-def demands(group: RowClass, found: Degrees) -> tuple[dict[ir.Value, dict[Scale, None]], dict[Column, None]]:
-    """By which scales the columns of each value are multiplied in what is added up in the end; and all columns."""
+def demands(group: RowClass, found: Degrees) -> tuple[dict[ir.Value, dict[Scale, None]], dict[Column, bool]]:
+    """By which scales the columns of each value are multiplied in what is added up in the end; and all columns.
+
+    Of each column it says whether it meets, but for ones, what differs between groups.
+    """
     wanted: dict[ir.Value, dict[Scale, None]] = {}
-    columns: dict[Column, None] = {}
+    columns: dict[Column, bool] = {}
+    meets: set[ir.Value] = set()
     for use in reversed(group.uses):
-        result = None if use.result is None else use.op.results[0]
+        op, degrees, result = use.op, found.wanted[use.op], None if use.result is None else use.op.results[0]
+        grouped = result in meets or _meets_keys(use, found)
         for scale in [()] if result is None else list(wanted.get(result, {})):
             asked = found.asked(use, scale)
-            for value, axis, own, degree in zip(
-                use.op.operands, use.operands, asked, found.wanted[use.op], strict=True
-            ):
-                for each in own if axis is not None else ():
+            for value, axis, own, degree in zip(op.operands, use.operands, asked, degrees, strict=True):
+                if axis is None:
+                    continue
+                if grouped and degree:
+                    meets.add(value)
+                for each in own:
                     kept = each if found.of[value] and found.of[value] == degree else ()
                     wanted.setdefault(value, {})[kept] = None
                     if found.of[value] and value in found.linear:
-                        columns[value, kept] = None
+                        columns[value, kept] = columns.get((value, kept), False) or value in meets
                     if degree and each != kept:  # what raises the degree has the scale
-                        columns[None, each] = None
+                        keyed = value in meets or value in found.keyed or op.name == "stablehlo.scatter"
+                        columns[None, each] = columns.get((None, each), False) or keyed
     return wanted, columns
+
+
+def _meets_keys(use: Use, found: Degrees) -> bool:
+    """Whether an op combines columns with what differs between groups, of which it makes no columns."""
+    op, degrees = use.op, found.wanted[use.op]
+    if op.name == "stablehlo.scatter":  # what has raised something to the degree is all that meets the places
+        return found.of.get(op.operands[2], 0) == found.highest
+    pairs = zip(op.operands, use.operands, degrees, strict=True)
+    return any(axis is not None and not degree and value in found.keyed for value, axis, degree in pairs)
 
 
 _SAME = frozenset(

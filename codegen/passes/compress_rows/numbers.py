@@ -1,7 +1,8 @@
 """Fewer rows with the same sums: the numbers of them, by NumPy.
 
     group   key  ones     y              keys  ones      y                       weights
-      0     a    1  1  1  3  4  8   ->    a    1.73  0   8.66  3.74  (degree 2)   3  0
+      0     a    1  1  1  3  4  8   ->    a    1.73      8.66        (degree 2)   3
+                                          any  0         3.74                     0
                                           a    3         15          (degree 1)   3
 
 In: keys and columns, each an array with the rows in front. Out: rows of which sums (the highest degree is 1), or all
@@ -38,9 +39,10 @@ class Groups:
     first: Array
     counts: Array
 
-    def kept(self, columns: int, highest: int) -> int:
-        """How many rows are left, where this many columns enter linearly besides the ones."""
-        return len(self.counts) if highest == 1 else int(np.minimum(self.counts, columns + 1).sum())
+    def kept(self, keyed: int, others: int, highest: int) -> int:
+        """How many rows are left, where this many columns that meet keys, and others, enter linearly besides ones."""
+        own = int(np.minimum(self.counts, keyed + 1).sum())
+        return len(self.counts) if highest == 1 else own + min(others, int(self.counts.sum()) - own)
 
 
 class Grouping:
@@ -119,12 +121,14 @@ class Rows:
         ones: the column of ones.
         weights: its square, as whole numbers.
         columns: what became of the columns, side by side.
+        shared: how many of the last rows are no group's.
     """
 
     source: Array
     ones: Array
     weights: Array
     columns: Array
+    shared: int = 0
 
 
 def sums(groups: Groups, columns: Array) -> Rows:
@@ -138,8 +142,11 @@ def sums(groups: Groups, columns: Array) -> Rows:
     return Rows(groups.first, counts.astype(np.float64), counts, found.astype(np.float64))
 
 
-def products(groups: Groups, columns: Array) -> Rows:
+def products(groups: Groups, columns: Array, keyed: int) -> Rows:
     """Rows with the same products of columns, and of these with ones.
+
+    What is left of a group without its mean, and without those first columns that meet keys, is no group's: it goes
+    through one factorization with that of all others.
 
     Raises:
         Refused: that would take too long.
@@ -148,19 +155,19 @@ def products(groups: Groups, columns: Array) -> Rows:
     require(count * (width + 1) ** 2 <= _WORK, f"the factorization of {count:,} x {width} takes too long")
     order = np.argsort(groups.of, kind="stable")
     ends = np.cumsum(groups.counts)
-    sizes = np.minimum(groups.counts, width + 1)
+    sizes = np.minimum(groups.counts, keyed + 1)
     # All groups have as many rows, some of them zeros, where that is not many more.
     even = len(sizes) * sizes.max() <= _EVEN * sizes.sum()
     reserved = np.full_like(sizes, sizes.max()) if even else sizes
     places, total = np.cumsum(reserved) - reserved, int(reserved.sum())
     made, ones = np.zeros((total, width)), np.zeros(total)
     weights = np.zeros(len(ones), np.int64)
-    short = np.flatnonzero(groups.counts <= width + 1)
+    short = np.flatnonzero(groups.counts <= keyed + 1)
     into = _ranges(places[short], sizes[short])
     made[into] = columns[order[_ranges(ends[short] - sizes[short], sizes[short])]]
     ones[into] = weights[into] = 1
     # Groups of about one length go through the factorization together, filled up with zeros.
-    longer = np.flatnonzero(groups.counts > width + 1)
+    longer, rest = np.flatnonzero(groups.counts > keyed + 1), [np.zeros((0, width))]
     powers = np.ceil(np.log2(groups.counts[longer])).astype(int)
     for power in np.unique(powers):
         chosen = longer[powers == power]
@@ -172,10 +179,23 @@ def products(groups: Groups, columns: Array) -> Rows:
             roots = np.sqrt(groups.counts[part].astype(np.longdouble))
             lines = places[part]
             made[lines], ones[lines], weights[lines] = roots[:, None] * means, roots, groups.counts[part]
-            made[lines[:, None] + 1 + np.arange(width)] = triangles
+            made[lines[:, None] + 1 + np.arange(keyed)] = triangles[:, :keyed]
+            rest.append(triangles[:, keyed:].reshape(-1, width))
     # The first rows of all groups, their second rows, ...: sums over a group are sums of long vectors then.
     order = np.arange(total).reshape(len(sizes), -1).T.reshape(-1) if even else np.arange(total)
-    return Rows(np.repeat(groups.first, reserved)[order], ones[order], weights[order], made[order])
+    source, table = np.repeat(groups.first, reserved)[order], np.concatenate(rest)
+    table = table[table.any(axis=1)]
+    if len(table) > width - keyed:
+        table = _triangular([table[:, keyed:]])[0]
+        table = np.concatenate([np.zeros((len(table), keyed)), table], axis=1)
+    none = np.zeros(len(table), np.int64)
+    return Rows(
+        np.concatenate([source, np.full(len(table), source[0])]),
+        np.concatenate([ones[order], none]),
+        np.concatenate([weights[order], none]),
+        np.concatenate([made[order], table]),
+        len(table),
+    )
 
 
 _EVEN = 1.25  # times as many rows as there need to be, so that all groups have equally many
@@ -192,21 +212,25 @@ def _ranges(starts: Array, sizes: Array) -> Array:
 def _factors(tables: Sequence[Array]) -> tuple[Array, Array]:
     """Of tables of about one length: the columns' means, and the triangular factors of what is left without these."""
     means = np.stack([table.sum(axis=0, dtype=np.longdouble) / len(table) for table in tables])
-    centred = [table - mean for table, mean in zip(tables, means, strict=True)]
+    return means, _triangular([table - mean for table, mean in zip(tables, means, strict=True)])
+
+
+def _triangular(tables: Sequence[Array]) -> Array:
+    """The triangular factors of tables of about one length."""
     # Columns are scaled by powers of 2, which rounds nothing.
-    largest = np.stack([np.abs(table).max(axis=0, initial=0) for table in centred])
+    largest = np.stack([np.abs(table).max(axis=0, initial=0) for table in tables])
     exponents = np.frexp(largest)[1]
     width = tables[0].shape[1]
     extended = sum(map(len, tables)) * width**2 <= _EXTENDED and np.finfo(np.longdouble).eps < np.finfo(float).eps
     kind = np.longdouble if extended else np.float64
-    parts = [np.ldexp(table, -exponent).astype(kind) for table, exponent in zip(centred, exponents, strict=True)]
+    parts = [np.ldexp(table, -exponent).astype(kind) for table, exponent in zip(tables, exponents, strict=True)]
     while max(map(len, parts)) > max(_LONG, 4 * width) and not extended:
         parts = [_shorter(part, max(_LONG, 4 * width)) for part in parts]
-    block = np.zeros((len(parts), width, max(map(len, parts))), kind)
+    block = np.zeros((len(parts), width, max(width, *map(len, parts))), kind)
     for place, part in enumerate(parts):
         block[place, :, : len(part)] = part.T
     found = _triangles(block) if extended else np.linalg.qr(block.transpose(0, 2, 1), mode="r")
-    return means, np.ldexp(found, exponents[:, None, :])
+    return np.ldexp(found, exponents[:, None, :])
 
 
 def _shorter(table: Array, count: int) -> Array:

@@ -54,8 +54,16 @@ def quadrature(a: Any, b: Any) -> Any:
 MODELS: dict[str, tuple[Callable[..., Any], Sequence[Any], int]] = {
     "regression": (lambda a, b, s: normal(a + X @ b, s), (scale, vector, scale), 5),
     "columns": (lambda a, b, s: normal(a + b[0] * X[:, 0] + b[1] * X[:, 1], s), (scale, vector, scale), 4),
-    "groups": (lambda a, s: normal(a[PLACE], s), (places, scale), 2 * GROUPS),
-    "slopes": (lambda a, b, s: normal(a[PLACE] + b[PLACE] * X[:, 0], s), (places, places, scale), 3 * GROUPS),
+    "groups": (lambda a, s: normal(a[PLACE], s), (places, scale), GROUPS + 1),
+    "slopes": (lambda a, b, s: normal(a[PLACE] + b[PLACE] * X[:, 0], s), (places, places, scale), 2 * GROUPS + 1),
+    "groups with a common slope": (lambda a, b, s: normal(a[PLACE] + X @ b, s), (places, vector, scale), GROUPS + 4),
+    "scales of groups": (lambda a, s: normal(a[PLACE] + Y, s[PLACE]), (places, places), 2 * GROUPS),
+    "squares by group": (
+        lambda a, b: jnp.sum(jnp.zeros(GROUPS).at[PLACE].add((Y - a[PLACE]) ** 2) * b),
+        (places, places),
+        2 * GROUPS,
+    ),
+    "weights and groups": (lambda a: jnp.sum(WEIGHTS * (Y - a[PLACE]) ** 2), (places,), 3 * GROUPS + 2),
     "spline": (lambda a, s: normal(SPLINE @ a, s), (np.arange(6.0), scale), 8),
     "logistic": (lambda b: jnp.sum(BINARY * (FEW @ b) - jax.nn.softplus(FEW @ b)), (vector,), 8),
     "poisson": (lambda b: jnp.sum(poisson.logpmf(COUNTS, jnp.exp(FEW @ b))), (vector,), 16),  # zero has a branch
