@@ -46,14 +46,9 @@ _ARRAY: Any = array_type()
 
 @dataclass(frozen=True)
 class Prepared:
-    """A program of the arguments that are no data.
+    """A program of the other arguments and of tables, which are what is left of data; `pays` if anything was computed.
 
-    Attributes:
-        program: takes these, and tables.
-        others: which arguments these are.
-        tables: what is left of the data.
-        key: equal where programs are alike, so that one runs with the tables of another.
-        pays: whether anything was computed of the data.
+    Programs of equal keys are alike, so that one runs with the tables of another.
     """
 
     program: Program
@@ -89,7 +84,7 @@ def _copied(array: Array) -> Array:
 
 
 class _Call:
-    """How calls with some data run: by a function of the other arguments, and tables; None takes all arguments."""
+    """How calls with some data run: by a function of the other arguments and tables, or (None) of all arguments."""
 
     def __init__(self, data: Sequence[Any], key: Any, others: Sequence[int], function: Any, tables: Any) -> None:
         self.key, self.others, self.function, self.tables = key, others, function, tables
@@ -120,11 +115,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class DataFunction(Function):
-    """A compiled program of which some arguments are data; see `hlograph.function`.
-
-    Attributes:
-        data: the names of these.
-    """
+    """A compiled program of which some arguments are data; see `hlograph.function`."""
 
     def __init__(self, program: Program, options: CompileOptions, data: Sequence[str]) -> None:
         super().__init__(program, options)
@@ -138,7 +129,6 @@ class DataFunction(Function):
         program.refuse_host_calls("what it computes of data cannot be known to stay the same")
         if program.signature.has_data_sizes:
             raise UnsupportedGraphError(f"{program.name} has sizes that are computed from data: leave data= out")
-        self.data = tuple(data)
         self._places = tuple(sorted(map(names.index, set(data))))
         self._count = len(arguments) - len(self._shared)
         self._open = any(root.argument not in self._places for root in program.signature.roots)
@@ -153,30 +143,33 @@ class DataFunction(Function):
         given = in_order(self.__name__, self._given, args, keywords) if keywords else args
         if len(given) != self._count or not TRACERS.isdisjoint(map(type, given)):
             return self._whole(*given)
+        call, values = self._call_of(given)
+        if call.function is None:
+            return self._whole(*given)
+        return call.function(*[values[i] for i in call.others], *call.tables)
+
+    def _call_of(self, given: Sequence[Any]) -> tuple[_Call, Sequence[Any]]:
+        """How a call runs, and all arguments."""
         values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
         data, last = [values[i] for i in self._places], self._last
         key = key_of(self._signature, values) if self._open and last is not None else ()
         if last is None or last.key != key or not last.has(data):
-            last = self._last = self._prepared_call(values, data)
-        if last.function is None:
-            return self._whole(*given)
-        return last.function(*[values[i] for i in last.others], *last.tables)
+            last = self._last = self._prepared(values, data)
+        return last, values
 
-    def _prepared_call(self, values: Sequence[Any], data: Sequence[Any]) -> _Call:
+    def _prepared(self, values: Sequence[Any], data: Sequence[Any]) -> _Call:
         arrays = to_arrays(self._signature.arguments, values)
         self._sizes(arrays)  # says what is wrong with them
-        open_key = key_of(self._signature, arrays) if self._open else ()
-        if any(map(is_sharded, arrays)):
-            return _Call(data, open_key, (), None, ())
-        digests = [digest_of(np.asarray(arrays[i], self._signature.arguments[i].dtype)) for i in self._places]
-        key = (key_of(self._signature, arrays), *digests)
+        sizes = key_of(self._signature, arrays)
+        key = (sizes, *[digest_of(np.asarray(arrays[i], self._signature.arguments[i].dtype)) for i in self._places])
         with self._data_lock:
             if key not in self._known:
                 found = Prepared.of(self.program, arrays, self._places, self.options.passes)
+                pays = found.pays and not any(map(is_sharded, arrays))
                 while len(self._known) >= _KEPT:
                     del self._known[next(iter(self._known))]
-                self._known[key] = (found.others, *(self._ready(found) if found.pays else (None, ())))
-            return _Call(data, open_key, *self._known[key])
+                self._known[key] = (found.others, *(self._ready(found) if pays else (None, ())))
+            return _Call(data, sizes if self._open else (), *self._known[key])
 
     def _ready(self, found: Prepared) -> tuple[Function, Sequence[Any]]:
         """What runs such programs, and the tables where it takes them."""
@@ -196,12 +189,12 @@ class DataFunction(Function):
     def lower(self, *args: Any, sizes: Any = None, **keywords: Any) -> Lowered:
         """As `Function.lower`; of data that are arrays, what a call runs."""
         given = in_order(self.__name__, self._given, args, keywords) if keywords else args
-        values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
-        if len(given) == self._count and not any(isinstance(x, jax.ShapeDtypeStruct) for x in values):
-            call = self._prepared_call(values, [values[i] for i in self._places])
-            if call.function is not None:
-                return call.function.lower(*[values[i] for i in call.others], *call.tables)
-        return super().lower(*args, sizes=sizes, **keywords)
+        if len(given) < self._count or any(isinstance(x, jax.ShapeDtypeStruct) for x in given):
+            return super().lower(*args, sizes=sizes, **keywords)
+        call, values = self._call_of(given)
+        if call.function is None:
+            return super().lower(*given)
+        return call.function.lower(*[values[i] for i in call.others], *call.tables)
 
     def c_function(self, *arguments: Any, form: FormName = "arrays") -> CFunction:
         """As `Function.c_function`: callers give what is no data, in its order; `with_data` prepares other data."""
@@ -253,10 +246,7 @@ class DataCFunction(CFunction):
         """
         found, values = self._prepared(arrays, by_name)
         if found.key != self._key:
-            raise ArgumentShapeError(
-                "what is left of these data has other sizes than this C function was compiled for; with_data gives one "
-                "that is"
-            )
+            raise ArgumentShapeError("what is left of these data has other sizes: with_data compiles for them")
         made = self._bound(found.given(values))
         made.values = {self._whole.signature.arguments[place].name: values[place] for place in self._places}
         return made

@@ -19,7 +19,7 @@ import numpy as np
 from ..ir import evaluate
 from ..ir.bindings import ir
 from ..ir.kinds import Indexing, monoid_of
-from ..ir.values import Array, constant_value, dot_sides, dtype_of, integers, is_static, owner, sizes_of
+from ..ir.values import Array, dot_sides, dtype_of, integers, is_static, owner, sizes_of
 
 # What NumPy has under another name, of floats; integers among the operands are not rounded alike.
 _FLOATS: Mapping[str, Callable[..., Array]] = {
@@ -118,9 +118,6 @@ def _evaluate(op: ir.Operation, operands: list[Array | None]) -> Array | None:
             if found is None:
                 return None
             made = found
-        elif op.name == "stablehlo.constant":
-            value = constant_value(op)
-            return None if value is None else np.broadcast_to(value, sizes_of(op.results[0]))
         elif op.name == "stablehlo.convert" and arrays[0].dtype.kind == "f" and dtype.kind in "iu":
             return None  # what does not fit is the device's to say
         else:

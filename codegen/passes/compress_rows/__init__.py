@@ -20,7 +20,7 @@ Rounding: sums are taken in another order; with `reassociate=false` the pass doe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -230,12 +230,9 @@ def _is_staged(found: RowClass) -> bool:
     sinks = {use.op for use in found.sums}
     own = {use.op for use in found.uses}
 
-    def makers(values: Iterable[ir.Value]) -> list[ir.Operation]:
-        return [op for value in values if (op := owner(value)) is not None and op.name != "stablehlo.constant"]
-
     spread = [x for value in found.spread for x in _source(value).operands]
-    starts = makers([*spread, *(x for use in found.uses for x in use.op.operands)])
-    outside = reached([op for op in starts if op not in own], lambda op: makers(reads(op)))
+    starts = _makers([*spread, *(x for use in found.uses for x in use.op.operands)])
+    outside = reached([op for op in starts if op not in own], lambda op: _makers(reads(op)))
     return any(op in sinks for op in outside)
 
 
@@ -299,17 +296,16 @@ class _Emission:
     def emit(self) -> None:
         """Puts sums over fewer rows in the place of those over all."""
         plan, sinks = self._plan, self._plan.group.sums
+        first = sinks[0].op  # they are in order
         if plan.guarded:
-            self._hoist(min(sinks, key=_Place).op)
+            self._hoist(first)
         made = {}
         for use in plan.group.uses:
-            place = min(sinks, key=_Place).op if plan.guarded else use.op
-            with ir.InsertionPoint(place), use.op.location:
+            with ir.InsertionPoint(first if plan.guarded else use.op), use.op.location:
                 for scale in self._wanted.get(use.op.results[0], {}) if use.result is not None else [()]:
                     made[use.op] = self._use(use, scale)
         results = [made[use.op] for use in sinks]
         if plan.guarded:
-            first = min(sinks, key=_Place).op
             with ir.InsertionPoint(first), first.location:
                 results = self._guarded(sinks, results)
         for use, result in zip(sinks, results, strict=True):
@@ -432,46 +428,21 @@ class _Emission:
 
 def _copied(group: RowClass, sinks: Sequence[Use]) -> list[ir.Value]:
     """The sums over the rows as they were."""
+    made_of = reached(_makers(group.constants), lambda op: _makers(op.operands))
+    wanted = {*made_of, *map(_source, group.spread), *(use.op for use in group.uses)}
     copies: dict[ir.Value, ir.Value] = {}
-
-    def copy(op: ir.Operation) -> None:
-        made = ops.clone(op, [copies.get(operand, operand) for operand in op.operands])
-        copies.update(zip(op.results, made.results, strict=True))
-
-    for source in _constant_ops(group):
-        copy(source)
-    for value in group.spread:
-        copy(_source(value))
-    for use in group.uses:
-        copy(use.op)
+    for op in [view.operation for view in sinks[0].op.block.operations]:
+        if op in wanted:
+            made = ops.clone(op, [copies.get(operand, operand) for operand in op.operands])
+            copies.update(zip(op.results, made.results, strict=True))
     return [copies[use.op.results[0]] for use in sinks]
 
 
-def _constant_ops(group: RowClass) -> Iterator[ir.Operation]:
-    """What makes the constants, each op behind those that it reads."""
-    seen: set[ir.Operation] = set()
-    pending = [(op, False) for value in group.constants if (op := owner(value)) is not None]
-    while pending:
-        op, ready = pending.pop()
-        if ready:
-            yield op
-        elif op not in seen:
-            seen.add(op)
-            pending.append((op, True))
-            pending += [(maker, False) for operand in op.operands if (maker := owner(operand)) is not None]
+def _makers(values: Iterable[ir.Value]) -> list[ir.Operation]:
+    return [op for value in values if (op := owner(value)) is not None]
 
 
 def _source(value: ir.Value) -> ir.Operation:
     op = owner(value)
     assert op is not None, "a broadcast"
     return op
-
-
-class _Place:
-    """Orders uses as their ops are."""
-
-    def __init__(self, use: Use) -> None:
-        self._op = use.op
-
-    def __lt__(self, other: _Place) -> bool:
-        return self._op.is_before_in_block(other._op)
