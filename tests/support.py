@@ -291,9 +291,9 @@ def poisoned() -> Iterator[None]:
         result[tuple(map(slice, x.shape))] = x
         return result
 
-    def pad_poisoned(program: hlograph.Program, bounds: Mapping[str, int]) -> hlograph.Program:
+    def pad_poisoned(program: hlograph.Program, bounds: Mapping[str, int], *, cpu: bool = False) -> hlograph.Program:
         options = ",".join(f"{name}={bound}" for name, bound in bounds.items())
-        return program.optimize([f"pad{{{options},poison=true}}"])
+        return program.optimize([f"pad{{{options},poison=true,cpu={str(cpu).lower()}}}"])
 
     padded_calls._host_pad, hlograph.Program.pad = fill, pad_poisoned
     try:

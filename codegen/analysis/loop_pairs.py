@@ -130,7 +130,7 @@ def find_pair(
     used = any(map(users, op.results))
     later = [loop for loop in later if used and loop.block == op.block and loop not in settled]
     is_read = any(slices_of(result)[0] for result in op.results)
-    if not later and not is_read:
+    if not later and (settled or not is_read):
         return None
     forward, reader_of = Loop.of(op), cache(_known_loop)
     require(forward.most > 0, "it does not run")

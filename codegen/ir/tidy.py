@@ -98,8 +98,6 @@ def _of_broadcast(op: ir.Operation) -> ir.Value | None:
         return stablehlo.broadcast_in_dim(op.results[0].type, inner.operands[0], integer_list(through))
 
 
-_AMOUNTS = ("edge_padding_low", "edge_padding_high", "interior_padding")
-
 _IDENTITIES: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     "stablehlo.multiply": lambda op: _other(op, 1),
     "stablehlo.divide": lambda op: _first(op, _is_number(op.operands[1], 1)),
@@ -111,7 +109,6 @@ _IDENTITIES: dict[str, Callable[[ir.Operation], ir.Value | None]] = {
     # A reshape, a conversion or a slice to the type that is there.
     "stablehlo.reshape": lambda op: _first(op, is_static(op.operands[0].type)),
     "stablehlo.slice": lambda op: _first(op, is_static(op.operands[0].type)),
-    "stablehlo.pad": lambda op: _first(op, not any(any(integers(op, name)) for name in _AMOUNTS)),
     "stablehlo.transpose": lambda op: _first(op, list(axes := integers(op, "permutation")) == sorted(axes)),
     "stablehlo.broadcast_in_dim": _of_broadcast,
     "stablehlo.concatenate": lambda op: _first(op, len(op.operands) == 1),
