@@ -106,12 +106,12 @@ def padded_array(array: np.ndarray, shape: Sequence[int], *, poison: bool) -> np
 class Padded:
     """The padded program, compiled once, as a function of exact arrays; options are `compile`'s."""
 
-    def __init__(self, program: Program, bounds: Sizes, *, poison: bool, cpu: bool = False, **options: Any) -> None:
+    def __init__(self, program: Program, bounds: Sizes, *, poison: bool, by_rows: bool = False, **options: Any) -> None:
         self.poison = poison
         sizes = ",".join(f"{name}={bound}" for name, bound in bounds.items())
-        self.program = program.pad(bounds, cpu=cpu)
+        self.program = program.pad(bounds, cpu=by_rows)
         if poison:
-            self.program = program.optimize([f"pad{{{sizes},poison=true,cpu={str(cpu).lower()}}}"])
+            self.program = program.optimize([f"pad{{{sizes},poison=true,cpu={str(by_rows).lower()}}}"])
         self.run = self.program.compile(policy="exact", **options)
 
     def __call__(self, sizes: Sizes, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -191,7 +191,7 @@ def check_padded(
     """
     source = Program.parse(program) if isinstance(program, str) else program
     function = source.compile(policy="exact") if compiled and exact is None else None
-    variants = {name: Padded(source, bounds, poison=name == "NaN", cpu=cpu) for name in ("zeros", "NaN")}
+    variants = {name: Padded(source, bounds, poison=name == "NaN", by_rows=cpu) for name in ("zeros", "NaN")}
     rng = np.random.default_rng(seed)
     for row in grid(bounds) if sizes is None else sizes:
         arrays = make_arrays(source, row, data or {}, rng)
