@@ -298,7 +298,9 @@ def restoration(traced: Traced) -> Callable[[Any], Any] | None:
     def restore(outputs: Any) -> Any:
         results = [outputs] if count == 1 else list(outputs)
         for number, key in enumerate(keys):
-            if key is not None:
+            if key == jax.dtypes.float0:
+                results[number] = np.zeros(results[number].shape, key)
+            elif key is not None:
                 results[number] = jax.random.wrap_key_data(results[number], impl=key)
         return tree_util.tree_unflatten(tree, results)
 

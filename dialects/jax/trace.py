@@ -96,7 +96,8 @@ class Traced:
     Attributes:
         program: with flat arguments and results.
         tree: the pytree that the results are the leaves of.
-        keys: for each result the implementation of the random keys that it holds as plain integers, else None.
+        keys: for each result the implementation of the random keys that it holds as plain integers, float0 for the
+            booleans that stand for such, else None.
         guards: what Python decided of the sizes of the call while the function was traced; it is the right program for
             all sizes of which the same holds. What fixes a size is in the program's shapes, the rest among its
             constraints.
@@ -414,11 +415,15 @@ class _Attempt:
 
 
 def _flat(results: Any) -> tuple[list[Any], Any, tuple[Any, ...]]:
-    """Results as arrays, their pytree, and for each the implementation of the random keys that it was, or None."""
+    """Results as arrays, their pytree, and for each what it was: the implementation of random keys, float0, or None."""
     leaves, tree = tree_util.tree_flatten(results)
     leaves = [x.__jax_array__() if isinstance(x, Number) or is_size(x) else x for x in leaves]
-    keys = tuple(jax.random.key_impl(x) if is_key(x) else None for x in leaves)
-    return [jax.random.key_data(x) if is_key(x) else x for x in leaves], tree, keys
+    float0 = jax.dtypes.float0
+    keys = tuple(
+        jax.random.key_impl(x) if is_key(x) else float0 if getattr(x, "dtype", None) == float0 else None for x in leaves
+    )
+    plain: dict[Any, Any] = {None: lambda x: x, float0: lambda x: jax.numpy.zeros(x.shape, bool)}
+    return [plain.get(key, jax.random.key_data)(x) for x, key in zip(leaves, keys, strict=True)], tree, keys
 
 
 def _reason(name: str, roots: Sequence[str], error: Exception, called: bool) -> str:

@@ -6,7 +6,7 @@ padded to a bound above the size; a function that the policy refuses is called a
 has a name. Out: for each kind of call in each test a verdict, and ours as the test's result. *shared*: the program is
 for other sizes too; *fixed*: Python's decisions fix a size, so that it is for this one; *exact*: the padding pass
 refuses it; *by jax.jit*; *refused*: an error of hlograph's also under "auto"; *broken*: another error; *wrong*: other
-numbers, dtypes or shapes.
+numbers, dtypes or shapes; *its own*: such, but a second trace by `jax.jit` differs as well (keys of the test's own).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ verdicts: dict[str, dict[str, Any]] = {}
 def note(kind: str, name: str, why: str = "") -> None:
     """What became of a call of a function in the test that runs."""
     found = verdicts.setdefault(running, {})
-    rank = ("shared", "fixed", "exact", "by jax.jit", "refused", "broken", "wrong")
+    rank = ("shared", "fixed", "exact", "by jax.jit", "refused", "broken", "its own", "wrong")
     if name not in found or rank.index(kind) > rank.index(found[name][0]):
         found[name] = (kind, " ".join(why.split())[:400])
 
@@ -85,7 +85,8 @@ class Checked:
                 note("broken", name, f"{type(error).__name__}: {error}")
                 return wanted
         if why := difference(found, wanted):
-            note("wrong", name, f"{[describe(x) for x in leaves]}: {why}")
+            kind = "its own" if difference(REAL(make)(*leaves), wanted) else "wrong"
+            note(kind, name, f"{[describe(x) for x in leaves]}: {why}")
         return found
 
     def _call(self, args: Any, kwargs: Any) -> tuple[Any, list[Any], Callable[..., Any]]:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build" / "conformance"
 NUMPY = ("operators", "reducers", "indexing", "einsum", "setops", "ufuncs", "vectorize")
-KINDS = ("shared", "fixed", "exact", "by jax.jit", "refused", "broken", "wrong")
+KINDS = ("shared", "fixed", "exact", "by jax.jit", "its own", "refused", "broken", "wrong")
 
 
 class Suite(NamedTuple):

@@ -115,6 +115,9 @@ TABLE: dict[str, Callable[[Make], Any]] = {
     "dtype promotion": lambda jit: called_before(
         jit, lambda x: x * jnp.arange(x.shape[0]), jax.numpy_dtype_promotion("strict")
     ),
+    "float0": lambda jit: [
+        (x.shape, str(x.dtype)) for x in (jit(jax.grad(lambda x: jnp.sin(x).sum(), allow_int=True))(X.astype(int)),)
+    ],
     "matmul precision": precision,
     "random bits": lambda jit: called_before(
         jit,
