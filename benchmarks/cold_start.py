@@ -2,8 +2,8 @@
 
     python benchmarks/cold_start.py call bundle gp FOLDER     # one measurement, printed as JSON
 
-Beside each other: a bundle; a saved program, which is compiled; `jax.export`'s file; and the last two with JAX's
-persistent compilation cache, filled by a run before. The clock starts when the process does, and stops when all results
+Beside each other: a bundle; a saved program, which is compiled; `jax.export`'s file; and the last two with a cache that
+a run before has filled, hlograph's own or JAX's. The clock starts when the process does, and stops when all results
 are NumPy arrays; so does that of the processor, which tells the ways apart also on a machine with other work. Python's
 bytecode is there, as it is of packages that pip has installed.
 """
@@ -156,8 +156,9 @@ def _child(*words: str, cache: bool) -> dict[str, float]:
     """Runs this file in a process of its own, with or without JAX's cache in the model's folder."""
     unwanted = ("JAX_", "XLA_", "PYTHONDONTWRITEBYTECODE")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
+    environment["HLOGRAPH_CACHE"] = str(Path(words[-1], "executables")) if cache else "off"
     environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir(), "hlograph-bytecode"))
-    if cache:
+    if cache and words[1].startswith("jax"):
         environment |= {"JAX_COMPILATION_CACHE_DIR": str(Path(words[-1], "cache"))}
         environment |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
         environment |= {"JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}

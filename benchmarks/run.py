@@ -23,6 +23,7 @@ from pathlib import Path
 
 # What is measured must not depend on files that an earlier run left behind.
 os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
+os.environ["HLOGRAPH_CACHE"] = "off"
 warnings.simplefilter("ignore")
 
 from harness import Report  # noqa: E402
@@ -42,6 +43,7 @@ BENCHMARKS = (
     "new_length",
     "first_result",
     "cold_start",
+    "second_process",
     "lengths",
     "padded",
     "rewriting",
@@ -70,7 +72,9 @@ BENCHMARKS = (
     "host_calls",
     "ops",
 )
-LONG = ("large_shapes", "stability", "ops", "blocks", "samplers", "parameters", "large", "chains")  # only if asked for
+LONG = (  # only if asked for
+    *("second_process", "large_shapes", "stability", "ops", "blocks", "samplers", "parameters", "large", "chains"),
+)
 FOLDER = Path(__file__).parent.parent / "build" / "bench"
 
 

@@ -323,11 +323,11 @@ class CFunction:
             trials, data = 0 if executable.endless else TRIALS, executable.serialized
             direct, given = DirectCall.of(compiled, arrays, trials=trials, data=data), self._given
             return lambda owner: CProgram(direct, owner._form, given, owner._data.address, checks), ""
-        except jax.errors.JaxRuntimeError as error:
-            if not (isinstance(executable, StoredExecutable) and executable.leave(error)):
+        except (jax.errors.JaxRuntimeError, DirectCallRefused) as error:
+            if isinstance(executable, StoredExecutable) and executable.leave(error):  # PJRT may not run it either
+                return self._compile()
+            if not isinstance(error, DirectCallRefused):
                 raise
-            return self._compile()
-        except DirectCallRefused as error:
             return partial(_Callback, compiled=compiled, checks=checks), str(error)
 
     def __repr__(self) -> str:

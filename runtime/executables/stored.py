@@ -252,7 +252,7 @@ class StoredExecutable(Executable):
     def leave(self, error: Exception) -> bool:
         """What was loaded does not run here: it is compiled in its place. Whether it was loaded."""
         with self._lock:
-            was_loaded, self.is_loaded, self.found = self.is_loaded, False, None
+            was_loaded, self.is_loaded, self.found, self.serialized = self.is_loaded, False, None, b""
             if was_loaded:
                 self._stored.refusal = f"XLA does not run it: {_first_line(error)}"
                 self._stored.state = f"compiled: {self._stored.refusal}"

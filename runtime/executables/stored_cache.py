@@ -34,7 +34,7 @@ from .policy import Plan
 from .stored import Kept, Machine, Stored
 
 SWITCH = "HLOGRAPH_CACHE"
-LIMIT = 1 << 30  # bytes of all entries; the one that was used least recently goes first
+LIMIT, MOST = 1 << 30, 2000  # bytes of all entries, and their number; the least recently used one goes first
 LARGEST = LIMIT >> 4  # of one entry, which is in memory several times while it is written
 
 
@@ -117,7 +117,7 @@ def write(key: str, made: Kept) -> None:
         path = kept.store(f"{key}.xla", data, folders())
     except OSError as error:
         level = logging.WARNING if os.environ.get(SWITCH) else logging.INFO
-        logging.getLogger("hlograph").log(level, f"no executable is kept: {error}")
+        logging.getLogger("hlograph").log(level, f"no executable is kept in {folders()[0]}: {error}")
     else:
         with contextlib.suppress(OSError):  # another process makes room, too
             _make_room(path.parent)
@@ -126,8 +126,9 @@ def write(key: str, made: Kept) -> None:
 def _make_room(folder: Path) -> None:
     """Deletes entries until the rest is within the limit, and what processes that were killed have left."""
     total = 0
-    for path, status in sorted(((path, path.lstat()) for path in folder.iterdir()), key=lambda x: -x[1].st_mtime):
+    found = sorted(((path, path.lstat()) for path in folder.iterdir()), key=lambda each: -each[1].st_mtime)
+    for number, (path, status) in enumerate(found):
         total += status.st_size if path.suffix == ".xla" else 0
         abandoned = path.suffix == ".new" and time.time() - status.st_mtime > 3600
-        if abandoned or (path.suffix == ".xla" and total > LIMIT):
+        if abandoned or (path.suffix == ".xla" and (total > LIMIT or number >= MOST)):
             path.unlink(missing_ok=True)
