@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,6 +24,7 @@ from harness import Report, Target, Timing, check_equal, compare, settle
 TITLE = "Densities of constant data, value and gradients (ratio to all rows)"
 ALL = "all rows"
 NUMBA = "PyTensor Numba"
+POINTER, NUMBA_POINTER = "C pointer", "Numba C pointer"
 PASSES = ("compress_rows", "fold_constants")
 
 Graph = tuple[list[Any], list[Any]]
@@ -106,6 +108,31 @@ def process() -> Graph:
     return [mean], [value, pytensor.grad(value, mean)]
 
 
+def per_row(kind: str) -> Graph:
+    """What stays a row each: a regression written as a sum of columns, varying slopes, areas with neighbours."""
+    import pytensor.tensor as pt
+    from small_model_graphs.densities import LogDensity, bernoulli, normal, parameter, poisson
+
+    rng, model = np.random.default_rng(7), LogDensity()
+    if kind == "columns":
+        parameters = [parameter("b", 10)]
+        linear = sum(parameters[0][k] * rng.normal(size=3_000) for k in range(10))
+        model.add(bernoulli(rng.integers(0, 2, 3_000), linear))
+    elif kind == "slopes":
+        place, parameters = rng.integers(0, GROUPS, RADON), [parameter("a", GROUPS), parameter("b", GROUPS)]
+        linear = parameters[0][place] + parameters[1][place] * rng.normal(size=RADON)
+        model.add(poisson(rng.poisson(1.0, RADON), pt.exp(linear)))
+    else:
+        areas, edges = 1_921, 5_460
+        parameters = [parameter("mean"), parameter("phi", areas)]
+        one, other = rng.integers(0, areas, edges), rng.integers(0, areas, edges)
+        model.add(-0.5 * (parameters[1][one] - parameters[1][other]) ** 2)
+        model.add(poisson(rng.poisson(2.0, areas), pt.exp(parameters[0] + parameters[1])))
+    for each in parameters:
+        model.add(normal(each, 0.0, 2.0))
+    return parameters, model.outputs(parameters)
+
+
 def models() -> dict[str, Callable[[], Graph]]:
     """The graphs by name."""
     rng = np.random.default_rng(5)
@@ -138,6 +165,9 @@ def models() -> dict[str, Callable[[], Graph]]:
         "item response, 1,000 x 40, 60 patterns": partial(answers, 60),
         "item response, 1,000 x 40, no repeats": partial(answers, 0),
         "Gaussian process, 300 points, fixed kernel": process,
+        "logistic, 3,000 rows, a sum of 10 columns": partial(per_row, "columns"),
+        "Poisson, varying slopes, 12,573 rows, 386 groups": partial(per_row, "slopes"),
+        "Poisson, 1,921 areas with 5,460 neighbours": partial(per_row, "areas"),
     }  # fmt: skip
 
 
@@ -151,7 +181,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     from hlograph.codegen.passes.registry import DEFAULT
 
     before = [name for name in DEFAULT if name not in PASSES]
-    report = Report(TITLE, ("model", "hlograph", ALL, *(() if quick else (NUMBA,))))
+    report = Report(TITLE, ("model", "hlograph", ALL, *(() if quick else (NUMBA, POINTER, NUMBA_POINTER))))
     for name, graph in models().items():
         inputs, outputs = graph()
         point = [0.1 * np.random.default_rng(6).normal(size=x.type.shape) for x in inputs]
@@ -178,6 +208,12 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         firsts = {peer: Timing(statistics.median(x), float(statistics.median(np.divide(x, seconds[ALL]))))
                   for peer, x in seconds.items()}  # fmt: skip
         report.add(f"{name}, first call", firsts, "s")
+        if not quick:
+            progress(f"{name}: pointers")
+            with suppress(Exception):
+                found = by_pointers(inputs, outputs, point)
+                report.add(f"{name}, a call in C (ratio to {NUMBA_POINTER})", found, "us")
+                report.targets.append(Target(f"{name}: {POINTER} to {NUMBA_POINTER}", found[POINTER].ratio, 1.0))
         limit = next((limit for start, limit in WANTED.items() if start in name and "distinct rows" not in name), 1.02)
         report.targets.append(Target(f"{name}: ratio to {ALL}", timings["hlograph"].ratio, limit))
         report.targets.append(Target(f"{name}: first call", firsts["hlograph"].ratio, 1.3))
@@ -205,3 +241,42 @@ def by_numba(inputs: Sequence[Any], outputs: Sequence[Any], point: Sequence[Any]
     function.trust_input = True
     function(*point)
     return partial(function, *point)
+
+
+def by_pointers(inputs: Sequence[Any], outputs: Sequence[Any], point: Sequence[Any]) -> dict[str, Timing]:
+    """hlograph's and nutpie's C functions of one vector of all parameters, called from C."""
+    import numba
+    import pytensor
+    import pytensor.tensor as pt
+    from nutpie.compile_pymc import _make_c_logp_func, make_user_data
+    from pytensor.graph.replace import graph_replace
+    from samplers import looped, run_checked
+
+    import hlograph
+
+    x, start = np.concatenate([np.ravel(each) for each in point]), 0
+    vector, parts = pt.vector("x", shape=(x.size,), dtype="float64"), {}
+    for variable, value in zip(inputs, point, strict=True):
+        parts[variable] = vector[start : start + np.size(value)].reshape(np.shape(value))
+        start += np.size(value)
+    (density,) = graph_replace([outputs[0]], parts)
+    results = [density, pytensor.grad(density, vector)]
+    ours = hlograph.function([vector], results, outputs="numpy").c_function(form="logp")
+    user = make_user_data({}, {})
+    raw, kind = _make_c_logp_func(x.size, pytensor.function([vector], results, mode="NUMBA").vm.jit_fn, user, {}, {})
+    theirs = numba.cfunc(kind)(raw)
+    with tempfile.TemporaryDirectory() as folder:
+        run, addresses = (
+            looped(folder),
+            {POINTER: (ours.address, None), NUMBA_POINTER: (theirs.address, user.ctypes.data)},
+        )
+        once = partial(run_checked, run, 1, 1)
+        once(*addresses[NUMBA_POINTER][:1], x, addresses[NUMBA_POINTER][1])
+        began = time.perf_counter()
+        once(theirs.address, x, user.ctypes.data)
+        count = max(1, int(0.01 / (time.perf_counter() - began)))
+        calls = {
+            peer: partial(run_checked, run, 1, count, address, x, data) for peer, (address, data) in addresses.items()
+        }
+        timings = compare(calls, NUMBA_POINTER, rounds=20)
+    return {peer: Timing(timing.seconds / count, timing.ratio) for peer, timing in timings.items()}

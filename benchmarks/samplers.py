@@ -211,14 +211,14 @@ def pointers(names: Sequence[str], numba: bool, rounds: int, progress: Callable[
                 kept.append(_nutpie_by_numba(model))
                 addresses[NUMBA_POINTER] = 1, kept[1].compiled_logp_func.address, kept[1].user_data.ctypes.data
                 _check_pointers(addresses, point, outputs, x)
-            single = partial(_run_checked, run, 1, 1, ours.address, point, None)
+            single = partial(run_checked, run, 1, 1, ours.address, point, None)
             single()
             began = time.perf_counter()
             single()
             count = max(1, int(SLICE / (time.perf_counter() - began)))
             timings = compare(
                 {
-                    peer: partial(_run_checked, run, threads, count, address, point, user)
+                    peer: partial(run_checked, run, threads, count, address, point, user)
                     for peer, (threads, address, user) in addresses.items()
                 },
                 peers[-1] if numba else POINTER,
@@ -236,7 +236,7 @@ def pointers(names: Sequence[str], numba: bool, rounds: int, progress: Callable[
     return report
 
 
-def _run_checked(run: Callable[..., int], threads: int, count: int, address: int, x: np.ndarray, user: Any) -> None:
+def run_checked(run: Callable[..., int], threads: int, count: int, address: int, x: np.ndarray, user: Any) -> None:
     failed = run(threads, count, address, x.size, x.ctypes.data, user)
     if failed:
         raise RuntimeError(f"{failed} of {threads * count} calls failed")
