@@ -440,7 +440,7 @@ def _density(theirs: Any, model: Any, *args: Any, **options: Any) -> Callable[..
 @replacing
 def _blackjax(theirs: Any, *args: Any, progress_bar: bool = False, **options: Any) -> Any:
     """PyMC's loop of BlackJAX, where from 1.6 on progress is shown otherwise, and is not shown here."""
-    import blackjax  # type: ignore[import-untyped]
+    import blackjax
 
     if "progress_bar" in signature(blackjax.window_adaptation).parameters:
         return theirs(*args, progress_bar=progress_bar, **options)
