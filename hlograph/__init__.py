@@ -27,6 +27,7 @@ _WHERE = {
     "bundle": ".runtime.bundles.bundle",
     "load_bundle": ".runtime.bundles.bundle",
     "Function": ".runtime.function",
+    "Predictor": ".runtime.predictor",
     "SparseParts": ".codegen.sparse_parts",
     "Bucket": ".codegen.passes.buckets",
     "CpuOptions": ".runtime.options",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from .runtime.jit import jit as jit
     from .runtime.mode.classes import Mode as Mode
     from .runtime.options import CpuOptions as CpuOptions
+    from .runtime.predictor import Predictor as Predictor
     from .runtime.ragged.values import Ragged as Ragged
     from .tools.explanation import explain as explain
 

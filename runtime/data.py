@@ -77,7 +77,6 @@ class Prepared:
 
 
 def _copied(array: Array) -> Array:
-    """A copy that XLA reads in place."""
     made = aligned(array.shape, np.dtype(array.dtype.name))
     made[...] = array
     return made
@@ -105,7 +104,6 @@ def _is_constant(x: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether arrays have the same dtype, shape and bytes."""
     x, y = np.asarray(one), np.asarray(other)
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
@@ -149,7 +147,6 @@ class DataFunction(Function):
         return call.function(*[values[i] for i in call.others], *call.tables)
 
     def _call_of(self, given: Sequence[Any]) -> tuple[_Call, Sequence[Any]]:
-        """How a call runs, and all arguments."""
         values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
         data, last = [values[i] for i in self._places], self._last
         key = key_of(self._signature, values) if self._open and last is not None else ()

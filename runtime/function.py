@@ -74,7 +74,10 @@ class Function(Written):
         derived: its derivatives and batched versions, made when JAX asks for them.
         needs_x64: whether an argument or a result is 64 bits wide.
         shelf: executables that were compiled before, see `hlograph.load_bundle`.
+        notes: what else bundles hold, as JSON has it.
     """
+
+    notes: Mapping[str, Any] = {}
 
     def __init__(self, program: Program, options: CompileOptions | None = None, shelf: Shelf | None = None) -> None:
         # JAX's caches hold what `jax.jit(fn)` traces for as long as `fn` lives. What is traced holds the function to

@@ -24,7 +24,8 @@ PROGRAM = hlograph.emit_stablehlo(([X], X * 2.0))
 
 def test_the_public_names() -> None:
     assert hlograph.__all__ == [
-        *("Bucket", "CpuOptions", "Function", "Mode", "Program", "Ragged", "SparseParts", "__version__"),
+        *("Bucket", "CpuOptions", "Function", "Mode", "Predictor", "Program", "Ragged"),
+        *("SparseParts", "__version__"),
         *("builder", "bundle", "emit_stablehlo", "errors", "explain", "function", "jit", "load", "load_bundle"),
         "passes",
     ]

@@ -103,6 +103,7 @@ def test_links_lead_somewhere():
         ("docs/index.md", (1, 2), "3 compiles for 59 lengths"),
         ("docs/how-to/new_data.md", (1, 2), "2 calls; "),
         ("docs/how-to/policy.md", (0,), "n<=64"),
+        ("docs/how-to/serve_a_model.md", (0, 1, 2, 3), "'radon_mean': ['house']"),
         ("docs/how-to/refusals.md", (0,), "dimensions\n  n  size of axis 0 of x"),
     ],
 )

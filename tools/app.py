@@ -227,7 +227,6 @@ def _execute(function: Function, arguments: Sequence[Any], device: str | None) -
 
 
 def _timed(program: Program, function: Callable[..., Any], arguments: Sequence[Any]) -> tuple[list[Any], float]:
-    """The results of a call, on the host, and the seconds until they were there."""
     import numpy as np
 
     start = time.perf_counter()
@@ -253,7 +252,6 @@ def _as_dtype(array: Any, dtype: Any) -> Any:
 
 
 def _named(array: Any) -> Any:
-    """An array for NumPy's files: of a dtype that NumPy does not have itself, its bits in a field of that name."""
     import numpy as np
 
     if array.dtype.isbuiltin == 1:
@@ -271,7 +269,6 @@ def _write_arrays(file: str, arrays: Arrays) -> None:
 
 
 def _row(name: str, result: Any) -> tuple[str, str, str, str]:
-    """Name, dtype and shape of a result, and its value when it is a single number."""
     return name, str(result.dtype), format_dims(result.shape), str(result[()]) if result.ndim == 0 else ""
 
 
@@ -377,7 +374,6 @@ def opt(
 
 
 def _covered(name: str, passes: Sequence[str]) -> bool:
-    """Whether one of the passes is this one, or holds the rewrite of this name."""
     from ..codegen.passes.registry import find, parse_spec, resolve
 
     run = [find(parse_spec(spec)[0]) for spec in resolve(passes)]
@@ -385,7 +381,6 @@ def _covered(name: str, passes: Sequence[str]) -> bool:
 
 
 def _explain(reports: Sequence[Report], explained: Sequence[str]) -> None:
-    """The notes that were asked for, on stderr."""
     for asked in explained:
         name, _, text = asked.partition(":")
         found = [note for report in reports for note in report.notes if name in (report.pass_name, note.rewrite)]

@@ -52,7 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(error: Exception, with_traceback: bool) -> int:
-    """Print what went wrong, with its traceback when asked for, and return the exit code that says so."""
     import click
 
     if with_traceback:
@@ -97,6 +96,5 @@ def _missing(error: ModuleNotFoundError) -> str:
 
 
 def _print_error(message: str) -> None:
-    """The first line with the program's name, so that it is found in a log; further lines indented below it."""
     first, *rest = message.strip().splitlines() or [""]
     print("\n".join([f"hlograph: error: {first}", *(f"  {line}".rstrip() for line in rest)]), file=sys.stderr)

@@ -124,7 +124,6 @@ def explain(
 
 
 def _lower(program: Program, sizes: Mapping[str, int], passes: Sequence[str], policy: Any) -> Lowered:
-    """The program lowered by JAX for the sizes, with its stages."""
     optimize: Any = "none" if list(passes) == ["none"] else passes or "default"
     with progress("lowering and running passes"):
         lowered = program.compile(policy=policy, optimize=optimize).lower(sizes=sizes)
@@ -133,7 +132,6 @@ def _lower(program: Program, sizes: Mapping[str, int], passes: Sequence[str], po
 
 
 def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
-    """The table's rows; with the costs of stages, which are compiled for that."""
     names = lowered.stages.names if costs else ()
     for number, name in enumerate(names, start=1):
         with progress(f"compiling {name} ({number} of {len(names)})"):
@@ -143,7 +141,6 @@ def _measured(lowered: Lowered, costs: bool) -> list[tuple[str, ...]]:
 
 
 def _sections(lowered: Lowered, costs: bool) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
-    """The table, the first stage's text, and how each of the others differs from the one before, for a page."""
     yield "stages", _measured(lowered, costs)
     yield "", [(line,) for line in lowered.stages.remarks()]
     stages = list(lowered.stages)
@@ -179,7 +176,6 @@ def _stage_text(lowered: Lowered, name: str, *, diff: bool) -> str:
 
 
 def _unified(before: Any, after: Any) -> Iterator[str]:
-    """How one stage differs from another, as `diff -u` has it; values that are only numbered anew do not differ."""
     yield f"--- {before.name}"
     yield f"+++ {after.name}"
     old, new = (stage.short_text().splitlines() for stage in (before, after))

@@ -130,7 +130,6 @@ def explain(
 def _sections(
     source: Any, program: Program, function: Function | None, facts: Facts, sizes: Sequence[Size]
 ) -> Iterator[tuple[str, Rows]]:
-    """Title and rows of each part; those without rows are left out, but for `_ALWAYS`."""
     from ..runtime.executables import cpu_plan
     from ..runtime.jit import Jit
     from ..runtime.options import CpuOptions
@@ -179,7 +178,6 @@ def _sections(
 
 
 def _action_rows(actions: Sequence[tuple[str, str, str, str, str]]) -> Rows:
-    """Kind, size and detail of what padding does, where, and why; the most frequent first."""
     groups: dict[tuple[str, str, str, str], list[str]] = {}
     for kind, dim, detail, why, place in actions:
         groups.setdefault((kind, dim, detail, why), []).append(place)
@@ -188,7 +186,6 @@ def _action_rows(actions: Sequence[tuple[str, str, str, str, str]]) -> Rows:
 
 
 def _some(places: Sequence[str]) -> str:
-    """The first few places, and how many there are."""
     shown = list(dict.fromkeys(places))[:_SHOWN_PLACES]
     text = ", ".join(shown)
     return f"at {text}" if len(places) == len(shown) else f"{len(places)} times, at {text}, ..."
@@ -200,7 +197,6 @@ CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
 
 
 def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
-    """The calls of Python, without what says sizes and order; those that are one call together."""
     nodes = {node.name.removeprefix(PYTHON): node for node in found if node.name.startswith(PYTHON)}
     module = program.copy_module()  # it lives as long as its ops are examined
     rows: Rows = []
@@ -225,7 +221,6 @@ def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
 
 
 def _bytes_of(values: Sequence[Value]) -> str:
-    """How many bytes values are together, as an expression of sizes."""
     if any("?" in value.dims for value in values):
         return "?"
     sizes = [prod(map(parse, value.dims)) * np.dtype(value.dtype).itemsize for value in values]
@@ -233,7 +228,6 @@ def _bytes_of(values: Sequence[Value]) -> str:
 
 
 def _derived(function: Transformable) -> Iterator[tuple[str, ...]]:
-    """All that was made of a function, and of what was made of it."""
     derived = function.derived
     for mapped, reason in derived.loops.items():
         arguments = [a.name for a, flag in zip(function.program.signature.arguments, mapped, strict=True) if flag]
@@ -248,7 +242,6 @@ def _derived(function: Transformable) -> Iterator[tuple[str, ...]]:
 
 
 def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Function | None]:
-    """The program that is meant, and the compiled function if it is one."""
     from ..dialects.frontend import emit_stablehlo
     from ..runtime.jit import Jit
     from ..runtime.ragged.rows import OfRows
@@ -271,7 +264,6 @@ def _find(source: Any, specs: Sequence[Any], dims: Any) -> tuple[Program, Functi
 
 
 def _only(source: Any, found: Sequence[Any]) -> Any:
-    """What there is one of."""
     if len(found) != 1:
         traced = count(len(found), "program")
         raise ValueError(f"explain: {source!r} has traced {traced}; say which is meant: explain(function, *arguments)")
@@ -357,7 +349,6 @@ def _first_bounds(bucket: Bucket) -> str:
 
 
 def _other_axes(root: Root, arguments: Sequence[Argument]) -> tuple[str, ...]:
-    """The axes of inputs that are this size, without the one that decides it."""
     return tuple(
         f"axis {axis} of {argument.name}"
         for index, argument in enumerate(arguments)

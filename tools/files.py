@@ -226,7 +226,6 @@ def with_dims(program: Program, dims: Sequence[Dims]) -> Program:
 
 
 def _split(text: str) -> list[str]:
-    """The parts between commas, but not between those of `min(n, m)`."""
     parts, depth = [""], 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -271,7 +270,6 @@ def emit_program(text: str, *, dims: Sequence[Dims], name: str = "main", platfor
 
 
 def _load(file: Path, name: str) -> Any:
-    """What a file holds under a name, or what that returns when it is a function without arguments."""
     # What the user's code prints must not get into a module that goes to stdout.
     with contextlib.redirect_stdout(sys.stderr):
         with progress(f"running {file}"):
@@ -324,7 +322,6 @@ load_option = click.option(
 
 
 def _call_user_code(function: Any, file: Path) -> Any:
-    """Call it; whatever it raises becomes one line that names the line of the user's file."""
     try:
         return function()
     except (Exception, SystemExit) as error:  # the user's code may raise anything
@@ -334,7 +331,6 @@ def _call_user_code(function: Any, file: Path) -> Any:
 
 
 def _line_in(file: Path, error: BaseException) -> str:
-    """`FILE:LINE` of the innermost line of the file that led to the error."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
     resolved = file.resolve()
@@ -344,7 +340,6 @@ def _line_in(file: Path, error: BaseException) -> str:
 
 
 def _find(module: ModuleType, file: Path, name: str) -> Any:
-    """The object with a (dotted) name, or an error that offers the names there are."""
     found: Any = module
     for part in name.split("."):
         try:

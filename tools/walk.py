@@ -160,7 +160,6 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
 def _walk_once(
     module: ir.Module, bounds: Mapping[str, int], pins: Mapping[str, int], env: _Environment
 ) -> tuple[Padder, PaddingError | None]:
-    """One run of the padding pass, whose module is thrown away; `env` gets the values that no run before reached."""
     padder = pad.prepare(module, bounds, least=pins, explaining=True)
     failed = None
     try:
@@ -176,7 +175,6 @@ def _walk_once(
 
 
 def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Mapping[str, int]) -> list[str]:
-    """The sizes that a call would compile exactly after this refusal: those concerned, or else all."""
     concerned: set[str] = set()
     for name in error.roots:
         concerned |= dimension.roots(padder.dim(dimension.symbol(name))) | {name}
@@ -238,7 +236,6 @@ class _Reader:
 
 
 def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
-    """A size that is a number only because roots are pinned: the root's name, or "?" where it is not one root alone."""
     if type(dim) is not int or not pins:
         return dim
     names = [name for name, size in pins.items() if size == dim]
@@ -246,7 +243,6 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
 
 
 def _short(operation: ir.Operation) -> str:
-    """An op's name without its dialect; a call with the function's name."""
     if operation.name == "func.call":
         return f"call {ir.FlatSymbolRefAttr(operation.attributes['callee']).value}"
     if is_host_call(operation):

@@ -103,7 +103,6 @@ def _misfit(program: Program, argument: Argument, why: str) -> ArtifactError:
 
 
 def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
-    """The names that were given, by argument."""
     names = [argument.name for argument in program.signature.arguments]
     found: dict[int, Any] = {}
     for key, value in dims.items():
@@ -128,7 +127,6 @@ def _by_place(program: Program, dims: ForeignDims) -> dict[int, Any]:
 
 
 def _entries(program: Program, place: int, value: Any) -> tuple[Any, ...]:
-    """What is said about each axis, or of each value."""
     argument = program.signature.arguments[place]
     if isinstance(value, str | int | np.integer):
         value = (value, ...) if argument.dims and not argument.possible_sizes else (value,)
@@ -172,7 +170,6 @@ def _name_values(
     valued: Mapping[int, Sequence[Any]],
     constraints: list[Constraint],
 ) -> None:
-    """Gives values their names; they are sizes, so not negative."""
     taken = {root for argument in arguments for dim in argument.dims for root in dimension.roots(dim)}
     bare = {str(dim) for argument in arguments for dim in argument.dims if dimension.roots(dim) == {str(dim)}}
     seen: Counter[str] = Counter(bare)

@@ -68,7 +68,6 @@ def _read(file: Path, data: bytes, trusted: bool) -> tuple[Program, str]:
 
 
 def _envelope(data: bytes) -> Facts:
-    """What the bytes say before they are parsed."""
     written = producer(data) if data.startswith(MAGIC) else None
     facts: Facts = {"kind": "text", "stablehlo": None, "read by": "the jaxlib that wrote it; text has no version"}
     if written is not None and written.startswith("StableHLO_v"):
@@ -133,7 +132,6 @@ def origin(root: Root, arguments: Sequence[Argument]) -> str:
 
 
 def _platforms(module: ir.Module, calls: Collection[str]) -> list[str]:
-    """The platforms that a module can run on, as far as its calls are known."""
     found = possible(module)
     unknown = [target for target in calls if target not in KNOWN and platforms_of_call(target) == PLATFORMS]
     return [*(["any"] if found == PLATFORMS and not unknown else found), *(["unknown"] if unknown else [])] or ["none"]

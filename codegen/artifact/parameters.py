@@ -267,7 +267,7 @@ def _array(entry: Mapping[str, Any], data: Array) -> Array:
 
 def of_dtype(array: Array, dtype: np.dtype[Any]) -> Array:
     """An array as it was before it was written: complex numbers of their pairs."""
-    if _PAIRS.get(dtype) == array.dtype and array.shape[-1:] == (2,):
+    if dtype in _PAIRS and _PAIRS[dtype] == array.dtype and array.shape[-1:] == (2,):
         return array.reshape(-1).view(dtype).reshape(array.shape[:-1])
     return array
 

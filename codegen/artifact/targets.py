@@ -416,7 +416,6 @@ def _between(name: str, low: int, high: int | None) -> list[Constraint]:
 
 
 def _demands(original: Signature, static: Signature) -> Iterator[Constraint]:
-    """The program's constraints, with sizes as the static program is given them."""
     given: dict[str, Dim] = {}
     for root in original.roots:
         argument = static.arguments[root.argument]
@@ -458,7 +457,6 @@ def _report(module: ir.Module, original: Signature, demanded: Sequence[Constrain
 def _tested(
     module: ir.Module, demanded: Sequence[Constraint], original: Signature, values: Sequence[ir.Value]
 ) -> ir.Value:
-    """Which demands hold of arguments and results, as a vector, at the current place: a call of a function of them."""
     static = signatures.read(module)
     items: list[Argument | Result] = [*static.arguments, *static.results]
     builder = Builder(module.context, "sizes")

@@ -384,7 +384,6 @@ def _size(dim: Dim, at: Sizes) -> Any:
 
 
 def _number(number: NumberOf, at: Sizes) -> Any:
-    """A number, or what one will be: computed as Python does."""
     size = _size(number.dim, at)
     if not is_size(size):
         return number.at(size)

@@ -185,7 +185,6 @@ class _Assignment:
         return self._holds[op]
 
     def _inline(self, node: Any, operands: Sequence[Any], scope: _Scope, keys: _Keys) -> dict[int, Any]:
-        """The outputs of an inner graph by their places, generators left out."""
         inputs, inside = inner_graph(node.op)
         states = {x: scope.state(y) for x, y in zip(inputs, node.inputs, strict=True) if self.is_generator(y)}
         inner = _Scope(dict(zip(inputs, operands, strict=True)), states)

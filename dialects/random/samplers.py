@@ -72,7 +72,6 @@ def _vonmises(key: Array, shape: Shape, dtype: Any, mu: Array, kappa: Array) -> 
 
 
 def _by_root(key: Array, shape: Shape, dtype: Any, mean: Array, cov: Array, values_of: Callable[..., Array]) -> Array:
-    """The symmetric root of a covariance, which is the same whatever signs its eigenvectors have."""
     vectors, values = lax.linalg.eigh(cov)
     noise = jnp.finfo(dtype).eps * cov.shape[-1] * jnp.max(jnp.abs(values), axis=-1, keepdims=True, initial=0)
     values = values_of(jnp.where(jnp.abs(values) <= noise, 0, values))
@@ -87,7 +86,6 @@ _WIDE = np.float64
 
 
 def _negative_binomial(key: Array, shape: Shape, dtype: Any, n: Array, p: Array) -> Array:
-    """A Poisson variable whose rate is a gamma variable."""
     rate_key, count_key = random.split(key)
     rate = random.gamma(rate_key, n, shape, _WIDE) * ((1 - p) / p)
     return random.poisson(count_key, rate, shape, np.int64)
@@ -137,8 +135,6 @@ _ROUNDS = tuple((2.0**32 - 1) ** (k / 3) for k in range(4))
 
 
 def _order(key: Array, count: Any) -> Array:
-    """`jax.random.permutation(key, count)`, of a count that may be symbolic."""
-
     def again(_: Any, state: Any) -> Any:
         key, order = state
         key, subkey = random.split(key)
@@ -155,8 +151,6 @@ def _order(key: Array, count: Any) -> Array:
 
 
 def _each(function: Sampler) -> Sampler:
-    """A sampler of one draw for each element of `shape`, each with its own key where there are such axes."""
-
     def sample(key: Array, shape: Shape, dtype: Any, *arrays: Array) -> Array:
         if not shape:
             return function(key, *arrays)
@@ -211,8 +205,6 @@ Trial = Callable[..., "tuple[Array, Array]"]
 
 
 def _until_accepted(key: Array, shape: Shape, uniforms: int, trial: Trial) -> Array:
-    """Rounds of trials; `trial` takes this many uniform numbers for each element, and gives values and flags."""
-
     def again(state: Any) -> Any:
         key, found, done = state
         key, *keys = random.split(key, 1 + uniforms)
@@ -302,7 +294,6 @@ def _from_an_urn(key: Array, good: Array, total: Array, count: Array, shape: Sha
 
 
 def _ratio_of_uniforms(less: Array, more: Array, count: Array) -> Trial:
-    """Trials in a table mountain hat around the mode; Stadlober's constants 2 sqrt(2 / e) and 3 - 2 sqrt(3 / e)."""
     total = less + more
     p = less / jnp.maximum(total, 1)
     center = count * p + 0.5
@@ -345,7 +336,6 @@ _TAIL = 5.0  # standard deviations from which a truncated tail is drawn by rejec
 def _truncated_normal(
     key: Array, shape: Shape, dtype: Any, mu: Array, sigma: Array, lower: Array, upper: Array
 ) -> Array:
-    """By inversion, on the side of the mean where most of the interval is; a tail by Marsaglia's rejection (1964)."""
     mu, sigma, lower, upper = (jnp.broadcast_to(x, shape).astype(np.float64) for x in (mu, sigma, lower, upper))
     a, b = (lower - mu) / sigma, (upper - mu) / sigma
     turned = a + b > 0
@@ -363,7 +353,6 @@ def _truncated_normal(
 
 @samples(f"{_CONTINUOUS}.InterpolatedRV")
 def _interpolated(key: Array, shape: Shape, dtype: Any, x: Array, pdf: Array, cdf: Array) -> Array:
-    """Inversion; between two points the distribution function is quadratic."""
     p = random.uniform(key, shape, np.float64)
     place = jnp.sum(cdf <= p[..., None], axis=-1) - 1
     place = jnp.clip(place, 0, x.shape[-1] - 2)
@@ -385,14 +374,12 @@ def _clipped_beta(key: Array, shape: Shape, dtype: Any, a: Array, b: Array) -> A
 
 
 def _skew_student_t(key: Array, shape: Shape, dtype: Any, a: Array, b: Array, mu: Array, sigma: Array) -> Array:
-    """With gamma variables X and Y, (X - Y) / (2 sqrt(X Y)) times sqrt(a + b) (Jones and Faddy, 2003)."""
     first, second = random.split(key)
     ratio = random.loggamma(first, a, shape, dtype) - random.loggamma(second, b, shape, dtype)
     return mu + sigma * jnp.sinh(ratio / 2) * jnp.sqrt(a + b)
 
 
 def _skew_normal(key: Array, shape: Shape, dtype: Any, mu: Array, sigma: Array, alpha: Array) -> Array:
-    """A normal variable that takes the sign of another one, with which it is correlated (Azzalini, 1985)."""
     hidden, noise = (random.normal(k, shape, dtype) for k in random.split(key))
     return mu + sigma * ((alpha * jnp.abs(hidden) + noise) / jnp.hypot(1, alpha))
 
@@ -423,7 +410,6 @@ of_numbers(
 
 @samples(f"{_MULTIVARIATE}.CARRV")
 def _car(key: Array, shape: Shape, dtype: Any, mu: Array, w: Array, alpha: Array, tau: Array, is_valid: Array) -> Array:
-    """Normal variables of precision tau (D - alpha W): as its density has it, where PyMC draws its square."""
     w, alpha, tau = w.astype(dtype), alpha.astype(dtype)[..., None, None], tau.astype(dtype)[..., None, None]
     precision = tau * (jnp.eye(w.shape[-1], dtype=dtype) * w.sum(axis=-2)[..., None, :] - alpha * w)
     factor = jnp.linalg.cholesky(precision)
@@ -436,7 +422,6 @@ def _car(key: Array, shape: Shape, dtype: Any, mu: Array, w: Array, alpha: Array
 
 @samples(f"{_MULTIVARIATE}.StickBreakingWeightsRV")
 def _stick_breaking_weights(key: Array, shape: Shape, dtype: Any, alpha: Array, like: Array) -> Array:
-    """Each weight is a part of what is left, and the last one is the rest."""
     alpha = alpha.astype(dtype)[..., None]
     parts = random.beta(key, jnp.ones((), dtype), alpha, (*shape, like.shape[-1]), dtype)
     left = jnp.cumprod(1 - parts, axis=-1)
@@ -449,7 +434,6 @@ def _stick_breaking_weights(key: Array, shape: Shape, dtype: Any, alpha: Array, 
 
 @samples("ChoiceRV")
 def _choice_with(key: Array, shape: Shape, dtype: Any, items: Array, *chances: Array) -> Array:
-    """With replacement."""
     count = items.shape[-1]
     if chances:
         places = random.categorical(key, jnp.log(chances[0]), axis=-1, shape=shape)

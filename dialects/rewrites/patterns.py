@@ -210,7 +210,6 @@ def _rewriter(patterns: Sequence[tuple[Expression, Expression]], reader: Reader,
 
 
 def _functions(expression: Expression) -> Iterator[str]:
-    """Names of the functions in an expression."""
     if isinstance(expression, tuple):
         yield expression[0]
         for operand in expression[1:]:

@@ -99,7 +99,6 @@ class Quotients(Products):
         return None
 
     def _cancelled(self, numerator: Factor, denominator: Factor) -> Factor | None:
-        """1 for the same factor."""
         above, below = numerator.variable, denominator.variable
         if numerator.expand == denominator.expand:
             cancels = self.same(above, below)
@@ -109,7 +108,6 @@ class Quotients(Products):
         return ONE if cancels else None
 
     def _ratio(self, numerator: Factor, denominator: Factor) -> Factor | None:
-        """The quotient of two factors that belong together."""
         f, expand = self.functions, numerator.expand
         above, below = numerator.variable, denominator.variable
         a = self.argument(above, self.exp)

@@ -85,7 +85,6 @@ class Rebuilding:
                 return
 
     def _finish(self, results: Sequence[Any], known: Any, left: int) -> None:
-        """Rewrites the new nodes that a rewrite has made."""
         nodes = order(results, done=self._done)
         for node in nodes:
             for variable in node.outputs:

@@ -146,7 +146,6 @@ class Rewrites:
         return new if new is None or core is op else with_core(op, new)
 
     def _checks(self, nodes: Sequence[Any]) -> int:
-        """How many of the nodes check a condition."""
         check = self._module("raise_op").CheckAndRaise
         return sum(isinstance(node.op, check) for node in nodes)
 
@@ -173,7 +172,6 @@ class Rewrites:
         return Selection()
 
     def _make_tracker(self, families: tuple[Family, ...]) -> Callable[[Any], list[Any]]:
-        """A table of the node rewriters that start from an op."""
         tracker = self._module("graph.rewriting.basic").OpToRewriterTracker()
         names = dict.fromkeys(name for _, rewrites in families for name in rewrites)
         for name in names:

@@ -141,7 +141,6 @@ class Kit:
         return self.constant(np.asarray(found, x.type.dtype))
 
     def _is_open(self, x: Any) -> bool:
-        """Whether something that a variable is made of is not known; remembers what was found."""
         stack = [x]
         while stack:
             found = stack[-1]

@@ -60,7 +60,6 @@ def lower(
 
 
 def _holds(op: Any) -> bool:
-    """Whether an op is one on sparse matrices, or has an inner graph with such."""
     if of_sparse(type(op)):
         return True
     fgraphs = inner_graphs(getattr(op, "core_op", op))
@@ -68,7 +67,6 @@ def _holds(op: Any) -> bool:
 
 
 def _ops_of(nodes: Iterable[Any]) -> Iterable[Any]:
-    """The ops of nodes, each once."""
     return {id(node.op): node.op for node in nodes}.values()
 
 
@@ -144,7 +142,6 @@ class _Lowering:
     # ---- inputs -----------------------------------------------------------------------------------------------------
 
     def _split(self, x: Any, number: int, shared: Any = None) -> list[Any]:
-        """The parts of a sparse input, which stand for it from now on."""
         form = x.type.format
         stored = COMPRESSED[form]
         name = fresh(root_base(x.name or "", number), self._names)
@@ -176,7 +173,6 @@ class _Lowering:
         return list(parts.values())
 
     def _shorten_shapes(self, nodes: Sequence[Any]) -> None:
-        """Inputs that are the shape of a matrix have two elements."""
         listed = set(self._listed)
         for node in nodes:
             if of_sparse(type(node.op)) and type(node.op).__name__ == "CSM":
@@ -201,7 +197,6 @@ class _Lowering:
         return x
 
     def _copied(self, node: Any, operands: Sequence[Any]) -> list[Any]:
-        """A node on the new operands, with expansions in its inner graph."""
         if not _holds(node.op):
             same = all(x is y for x, y in zip(operands, node.inputs, strict=True))
             return list((node if same else node.clone_with_new_inputs(operands)).outputs)
@@ -216,7 +211,6 @@ class _Lowering:
         return list(op.make_node(*operands).outputs)
 
     def _expand_other(self, node: Any, operands: Sequence[Any]) -> list[Any] | None:
-        """An op of tensors that takes a sparse matrix."""
         kind, kit, x = type(node.op).__name__, self.kit, operands[0]
         if kind in ("DeepCopyOp", "ViewOp"):
             return [x]
@@ -227,7 +221,6 @@ class _Lowering:
         return None
 
     def _as_declared(self, new: Any, old: Any) -> Any:
-        """A result in the type that the graph says."""
         if isinstance(new, Matrix):
             values = self.kit.cast(new.values, old.type.dtype)
             return new if values is new.values else new.with_values(values)

@@ -139,7 +139,6 @@ def ensure_sorted_indices(kit: Kit, node: Any, x: Matrix) -> Matrix:
 
 
 def _stacked(kit: Kit, node: Any, blocks: Sequence[Matrix], axes: Sequence[int]) -> Matrix:
-    """Matrices one behind the other, along one axis or along both."""
     dtype, form = node.outputs[0].type.dtype, node.outputs[0].type.format
     shape = list(blocks[0].shape)
     rows, columns = ([x.places[axis] for x in blocks] for axis in (0, 1))
@@ -174,7 +173,6 @@ _SHAPES = "inconsistent shapes of sparse matrices"
 
 
 def _alike(kit: Kit, x: Matrix, y: Matrix) -> Matrix:
-    """The first of two matrices that are demanded to have one shape."""
     return x.with_values(kit.demanded(x.values, _SHAPES, *zip(x.shape, y.shape, strict=True)))
 
 
@@ -257,7 +255,6 @@ def product(kit: Kit, x: Any, y: Any) -> Any:
 
 
 def _with_dense(kit: Kit, x: Matrix, y: Any) -> Any:
-    """A sparse matrix times a dense one of 1 or 2 axes."""
     rows, columns = x.places
     found = kit.sized(y, x.shape[1], *[None] * (y.type.ndim - 1))[columns]
     values = x.values if y.type.ndim == 1 else x.values[:, None]
@@ -322,7 +319,6 @@ def structured_dot_gradient(kit: Kit, node: Any, indices: Any, starts: Any, y: A
 
 
 def _either(kit: Kit, x: Any, y: Any) -> Any:
-    """A product, which is sparse if both operands are."""
     return sparse_product(kit, x, y) if isinstance(y, Matrix) else product(kit, x, y)
 
 
@@ -347,7 +343,6 @@ def block(kit: Kit, node: Any, x: Matrix, *bounds: Any) -> Matrix:
 
 
 def _chosen(kit: Kit, size: Any, chosen: slice) -> tuple[Any, Any]:
-    """For each row of a matrix its number among those that a slice chooses, or -1; and how many these are."""
     if chosen == slice(None):
         return kit.known(kit.arange(size)), size
     count = kit.arange(size)[chosen].shape[0]
@@ -376,7 +371,6 @@ def rows_of(kit: Kit, node: Any, x: Matrix, index: Any) -> Matrix:
 
 
 def _of_rows(kit: Kit, x: Matrix, index: Any, count: Any) -> tuple[Any, Any]:
-    """For all values of this many rows of a matrix in `csr`, each as often as it is named: by which name, and which."""
     lengths = kit.known((x.starts[1:] - x.starts[:-1])[index])
     name = kit.bounded(kit.tensor.repeat(kit.arange(count), lengths), count)
     before = kit.known((kit.tensor.cumsum(lengths) - lengths)[name])
@@ -403,7 +397,6 @@ def elements(kit: Kit, node: Any, x: Matrix, rows: Any, columns: Any) -> Any:
 
 
 def _places(kit: Kit, x: Matrix, rows: Any, columns: Any) -> list[Any]:
-    """Majors and minors of places, which are checked to be in range."""
     chosen = [kit.known(kit.arange(size)[index]) for size, index in zip(x.shape, (rows, columns), strict=True)]
     return chosen if x.form == "csr" else chosen[::-1]
 

@@ -120,7 +120,12 @@ def bundle(
     read = Program.parse(saved, filename=f"{program.name} in {path}", trusted=True)
     executables = [stored for platform in wanted for stored in _compiled(read, chosen, platform, sizes)]
     named = {f"executables/{number}": stored for number, stored in enumerate(executables)}
-    parts = {MANIFEST: _manifest(chosen, named), PROGRAM: saved, **{name: one.read() for name, one in named.items()}}
+    notes = source.notes if isinstance(source, Function) else {}
+    parts = {
+        MANIFEST: _manifest(chosen, named, notes),
+        PROGRAM: saved,
+        **{name: one.read() for name, one in named.items()},
+    }
     arrays = {name: np.frombuffer(data, np.uint8) for name, data in parts.items()}
     target = Path(path)
     try:
@@ -131,13 +136,13 @@ def bundle(
     return target
 
 
-def _manifest(options: CompileOptions, parts: Mapping[str, Stored]) -> bytes:
-    """The manifest of what has these options and executables, the latter by their parts."""
+def _manifest(options: CompileOptions, parts: Mapping[str, Stored], notes: Mapping[str, Any]) -> bytes:
     machines = list(dict.fromkeys(stored.machine for stored in parts.values()))
     numpy = options.numpy
     fields = {
         "format": FORMAT,
         "hlograph": version("hlograph"),
+        "notes": notes,
         "options": {
             "cache_size": options.cache_size,
             "policy": _policy(options.policy),
@@ -216,7 +221,7 @@ def facts(path: str | os.PathLike[str]) -> dict[str, Any]:
         ArtifactNotFoundError, ArtifactError: as `load_bundle` does.
     """
     file = Tensors(Path(path))
-    writer, options, shelf = _read(file, NOT_TRUSTED)
+    writer, _, options, shelf = _read(file, NOT_TRUSTED)
     program = _program(file)
     executables = [
         {
@@ -260,7 +265,7 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         ArtifactError: it is no bundle, is damaged, or is from a later hlograph.
     """
     file = Tensors(Path(path))
-    _, options, shelf = _read(file, "" if trusted else NOT_TRUSTED)
+    _, notes, options, shelf = _read(file, "" if trusted else NOT_TRUSTED)
     program = _program(file, trusted=bool(trusted))
     if shelf and trusted is None:
         warnings.warn(
@@ -270,7 +275,9 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
             stacklevel=2,
         )
     try:
-        return Function(program, options, shelf)
+        function = Function(program, options, shelf)
+        function.notes = notes
+        return function
     except HlographError as error:
         raise ArtifactError(f"{path} cannot be read as a bundle: {error}") from None
 
@@ -285,8 +292,8 @@ def _program(file: Tensors, *, trusted: bool = False) -> Program:
     return program
 
 
-def _read(file: Tensors, refusal: str) -> tuple[str, CompileOptions, Shelf]:
-    """The release that wrote a bundle, the options of its function, and its executables.
+def _read(file: Tensors, refusal: str) -> tuple[str, dict[str, Any], CompileOptions, Shelf]:
+    """The release that wrote a bundle, its notes, the options of its function, and its executables.
 
     Args:
         file: the bundle.
@@ -314,7 +321,12 @@ def _read(file: Tensors, refusal: str) -> tuple[str, CompileOptions, Shelf]:
             for one in fields["executables"]
         ]
         shelf = {one.sizes.key: one for one in stored}
-        return fields["hlograph"], _options(fields["options"], trusted=not refusal), shelf
+        return (
+            fields["hlograph"],
+            dict(fields.get("notes", {})),
+            _options(fields["options"], trusted=not refusal),
+            shelf,
+        )
     except _MALFORMED as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ArtifactError(
@@ -323,7 +335,6 @@ def _read(file: Tensors, refusal: str) -> tuple[str, CompileOptions, Shelf]:
 
 
 def _options(fields: Mapping[str, Any], *, trusted: bool) -> CompileOptions:
-    """The options; of a file that is not trusted those that switch something off, the client, and default passes."""
     given = {name: x for name, x in fields["cpu"].items() if name not in OPTIONS}  # which there were once
     cpu, passes, numpy = CpuOptions(**given), tuple(fields["passes"]), fields["numpy"]
     if not trusted:

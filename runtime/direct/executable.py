@@ -316,7 +316,6 @@ class HloModule:
         raise DirectCallRefused(f"the buffer of a result of {instruction.text(1)}, a {opcode}, was not found")
 
     def _argument(self, computation: int, number: int) -> tuple[int, Message]:
-        """What the one call of a computation passes to it."""
         callers = [
             (caller, instruction)
             for caller, instruction in self._instructions.values()

@@ -372,5 +372,4 @@ def _folded(node: ast.expr, known: Callable[[str], Any]) -> Any:
 
 
 def _wider(one: Value, other: Value) -> str:
-    """The type that both can become."""
     return max(one.type, other.type, "i64", key=len)

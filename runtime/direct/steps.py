@@ -149,7 +149,6 @@ class Steps:
         return self._code.invoke(f"{function:d}", [self._value(operand) for operand in operands])
 
     def _try(self, function: int, frame: Word) -> None:
-        """Calls what returns an error, or 0."""
         failed = self._code.add(f"icmp eq i64 {self._call(function, frame)}, 0")
         self._code.choose(failed, self._code.new(), "failed")
 

@@ -121,7 +121,6 @@ class DirectWay:
         self._keep(Way(timed(self._pjrt.run), timed(self._pjrt.trusting)), f"direct call: to be tried {note}")
 
     def _turn(self, args: Sequence[Any], seconds: float) -> None:
-        """A call that decides, if no other thread does."""
         if not self._lock.acquire(blocking=False):
             return
         try:

@@ -317,7 +317,6 @@ class StoredExecutable(Executable):
         self.account.loaded.increment()
 
     def _in_jax(self, kept: Kept, loaded: Any) -> Callable[..., Any]:
-        """From arrays to JAX arrays."""
         arguments = self.signature.arguments
         dtypes = [argument.dtype for argument in arguments]
 

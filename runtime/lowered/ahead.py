@@ -176,7 +176,6 @@ class AheadFunction:
         return Recipe(plan.exact, bounds, passes)
 
     def _shardings(self, given: Sequence[Any]) -> list[Any]:
-        """One per argument: its own, or where it has none the devices that the others have."""
         mesh = next((x.mesh for x in given if isinstance(x, NamedSharding)), None)
         if mesh is not None:
             default: Any = NamedSharding(mesh, PartitionSpec())
@@ -234,7 +233,6 @@ def completed(signature: Signature, known: Mapping[str, int], policy: PolicyArgu
 
 
 def _sizes_of(signature: Signature, args: Sequence[Any], known: Mapping[str, int]) -> dict[str, int]:
-    """The size of every root from arguments; those that are an argument's value, from it or from what was given."""
     shapes = shapes_of(signature.arguments, args)
     values = {}
     for root in signature.value_roots:

@@ -153,7 +153,6 @@ class Lowered(jax.stages.Lowered):
 
 
 def _cells(cost: Cost | None) -> tuple[str, ...]:
-    """Flops, bytes, temporary memory and the time of the compile; a dash for what XLA does not say."""
     if cost is None:
         return "", "", "", ""
     least = "" if cost.complete else "≥ "
@@ -336,5 +335,4 @@ class Recorder:
 
 
 def _same(one: bytes, other: bytes) -> bool:
-    """Whether two modules read the same: bytecode may differ where only its encoding does."""
     return one == other or str(clone_bytes(one)) == str(clone_bytes(other))

@@ -120,7 +120,6 @@ class Binding:
         self._cache_size = given.cache_size
 
     def _compiled(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
-        """The program; where no call can have sizes that it takes, what raises that at each call."""
         given, how = self.linker.options, self.linker.on_unsupported
         options: dict[str, Any] = {
             "name": self._name,
@@ -146,7 +145,6 @@ class Binding:
         return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
 
     def _numpy(self, signature: Signature) -> Numpy:
-        """What the executable takes and gives as JAX arrays: shared variables and their updates stay on the device."""
         targets = [self.arguments.get(self.updates.get(number, -1)) for number in range(len(self.results))]
         given = zip(self.arguments.values(), grouped(signature.arguments), strict=True)
         returned = zip(targets, grouped(signature.results), strict=True)
@@ -184,7 +182,6 @@ class Binding:
                 variable.container = self.linker.device_container.of(variable.container)
 
     def _source(self, variable: Any, generators: Mapping[Any, list[Any]]) -> list[Any] | None:
-        """The container of the generator that a generator was drawn from; None when it is a constant."""
         while variable is not None and variable not in generators:
             inputs = [] if variable.owner is None else variable.owner.inputs
             variable = next((v for v in inputs if self.library.is_generator(v)), None)
@@ -265,7 +262,6 @@ class Binding:
         self.forget_routes()
 
     def _learn(self, given: Sequence[Any]) -> None:
-        """After a call: the next one with such arguments takes a route, where there is one."""
         key = tuple([np.shape(x) for x, a in zip(given, self.arguments.values(), strict=True) if a.shaped])
         if key in self._routes:
             return
@@ -447,7 +443,6 @@ class Binding:
 
 
 def _places_of_shared(items: Iterable[tuple[Any, Group]]) -> frozenset[int]:
-    """The numbers of a program's arguments or results that are shared variables, which stay on the device."""
     found, number = set(), 0
     for item, group in items:
         if isinstance(item, values.Shared):

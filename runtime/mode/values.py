@@ -219,7 +219,6 @@ def key_of(generator: Any) -> Any:
 
 
 def _words(state: Any) -> Iterator[int]:
-    """The numbers of a bit generator's state."""
     if isinstance(state, Mapping):
         for name in sorted(state):
             yield from _words(state[name])

@@ -44,7 +44,6 @@ def extend_jax() -> Use:
 
 
 def _replace() -> Callable[[], None]:
-    """Puts ours in place of theirs, also of what was registered since: by `pymc.sampling.jax`, for one."""
     from pytensor.graph.op import Op
     from pytensor.link.jax.dispatch import jax_funcify
     from pytensor.scalar.basic import ScalarOp
@@ -78,8 +77,6 @@ _EXTENSION = Replaced(_replace)
 
 
 def _op(theirs: Funcify, *, preferred: bool) -> Funcify:
-    """For ops: ours where theirs refuses, or first of all."""
-
     def funcify(op: Any, node: Any = None, **options: Any) -> Any:
         if node is None or not hasattr(op, "perform") or registry.find(op) is None:
             return theirs(op, node=node, **options)
@@ -94,7 +91,6 @@ def _op(theirs: Funcify, *, preferred: bool) -> Funcify:
 
 
 def _of_node(node: Any) -> Callable[..., Any]:
-    """A node as a JAX function of its operands, constants included."""
     graphs = library("pytensor")
     given = [i for i, x in enumerate(node.inputs) if not isinstance(x, graphs.constant)]
     fresh = {i: node.inputs[i].type() for i in given}
@@ -112,8 +108,6 @@ def _of_node(node: Any) -> Callable[..., Any]:
 
 
 def _graph(theirs: Funcify) -> Funcify:
-    """For whole graphs: by PyTensor, and where that cannot be, as one program."""
-
     def funcify(fgraph: Any, *args: Any, **options: Any) -> Any:
         with _EXTENSION.lock:
             if _EXTENSION.users:
@@ -148,7 +142,6 @@ def _graph(theirs: Funcify) -> Funcify:
 
 
 def _instead(refused: Exception, make: Callable[[], Any]) -> Any:
-    """What is made in place of what was refused; where that is refused too, the error says both."""
     try:
         return make()
     except HlographError as error:
@@ -157,7 +150,6 @@ def _instead(refused: Exception, make: Callable[[], Any]) -> Any:
 
 
 def _compiled(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """A graph as a function of JAX's arrays and tracers, and of numbers that are known."""
     function = Function(emit_stablehlo((list(inputs), list(outputs))))
     dtypes = [argument.dtype for argument in function.program.signature.arguments]
 

@@ -36,7 +36,6 @@ _OTHERWISE = {
 
 
 def _warn_of_another_sampler(linker: Any, caller: Any) -> None:
-    """Says so where PyMC is about to choose otherwise than the mode's user may think."""
     names, function = caller.f_globals, caller.f_code.co_name
     if names.get("__name__") != "pymc.sampling.mcmc" or function not in _OTHERWISE:
         return

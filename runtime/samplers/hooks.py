@@ -161,7 +161,6 @@ HOOKS = Replaced(_replace)
 
 @replacing
 def _passing_the_mode(original: Any, sampler: str, *args: Any, compile_kwargs: dict[str, Any], **options: Any) -> Any:
-    """PyMC's call of nutpie, which forgets the mode but for being JAX's."""
     mode = compile_kwargs.get("mode")
     if sampler == "nutpie" and is_ours(mode):
         compile_kwargs = {"backend": BACKEND, **compile_kwargs, "stablehlo_mode": mode}
@@ -170,7 +169,6 @@ def _passing_the_mode(original: Any, sampler: str, *args: Any, compile_kwargs: d
 
 @replacing
 def _with_our_backend(original: Any, model: Any, *, backend: str = "numba", **options: Any) -> Any:
-    """nutpie's compile, with one backend more."""
     if backend.lower() != BACKEND:
         if options.pop("stablehlo_mode", None) is not None:
             raise OptionError(f"nutpie's backend is {backend!r}, and the mode hlograph's: give one of them")
@@ -213,7 +211,6 @@ _STARTING = threading.local()
 
 
 def _without_main(start: Callable[[Any], Any], process: Any) -> Any:
-    """Starts a process that does not import the main module."""
     _STARTING.alone = True
     try:
         return start(process)
@@ -223,7 +220,6 @@ def _without_main(start: Callable[[Any], Any], process: Any) -> Any:
 
 @replacing
 def _preparation(original: Any, name: str) -> dict[str, Any]:
-    """What multiprocessing has a new process do first."""
     found = original(name)
     if getattr(_STARTING, "alone", False):
         found = {key: value for key, value in found.items() if not key.startswith(("init_main", "main_path"))}
@@ -231,14 +227,12 @@ def _preparation(original: Any, name: str) -> dict[str, Any]:
 
 
 def _state() -> bytes:
-    """What the main module may have set that functions are compiled by."""
     flags = pytensor.config._config_var_dict
     chosen = {name: flag.val for name, flag in flags.items() if flag.mutable and hasattr(flag, "val")}
     return cloudpickle.dumps((chosen, registry.of_classes()))
 
 
 def _run_as_here(state: bytes, target: Callable[..., Any], *args: Any) -> None:
-    """In a worker: the target, with the state of the process that started it."""
     flags, rules = pickle.loads(state)
     for name, value in flags.items():
         if getattr(pytensor.config, name) != value:
@@ -249,8 +243,6 @@ def _run_as_here(state: bytes, target: Callable[..., Any], *args: Any) -> None:
 
 
 def _raised(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """How a worker's error is pickled, whose class may be the main module's."""
-
     def reduce(error: Any) -> Any:
         rebuild, (raised, text) = original(error)
         return _raise_again, (rebuild, cloudpickle.dumps(raised), text)
@@ -263,8 +255,6 @@ def _raise_again(rebuild: Callable[[Any, str], Any], raised: bytes, text: str) -
 
 
 def _by_value(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """How functions that are ops (`wrap_py`) are pickled: PyTensor has the module's name, which is not imported."""
-
     def reduce(op: Any) -> Any:
         function, infer_shape = (vars(op)[f"_FromFunctionOp__{name}"] for name in ("fn", "infer_shape"))
         with suppress(pickle.PicklingError):
@@ -277,7 +267,6 @@ def _by_value(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @replacing
 def _checked(original: Any, mp_ctx: Any = None, *, mode: Any = None, quiet: bool = False) -> Any:
-    """PyMC's choice of a context, which is never fork by default where functions of ours may need threads."""
     context = original(mp_ctx, mode=mode, quiet=quiet)
     if not HOOKS.users or not is_ours(mode) or isinstance(context, Workers):
         return context
@@ -306,7 +295,6 @@ def one_process(original: Any, steppers: Any, parallelize: bool) -> Any:
 
 
 def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Mapping[str, Any]) -> Any:
-    """The context for workers with this work: where nobody has chosen one, forks, if its functions let that be."""
     by_choice = not isinstance(context, Workers) or context.given
     if by_choice:
         fork = getattr(context, "get_start_method", multiprocessing.get_start_method)() == "fork"
@@ -322,7 +310,6 @@ def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Map
 
 
 def _works(step: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
-    """The parts of a step, and the variables that the vectors of their functions consist of."""
     if hasattr(step, "methods"):
         for method in step.methods:
             yield from _works(method)
@@ -331,7 +318,6 @@ def _works(step: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def _refusal(work: Any, variables: Sequence[Any], point: Mapping[str, Any]) -> str:
-    """Why a part of a step cannot run in a forked process, once its functions are compiled for it; "" if it can."""
     total = sum(np.size(point[v.name]) for v in variables if v.name in point)
     functions, error = _functions(work)
     for function in functions:
@@ -365,7 +351,6 @@ class _Finder(cloudpickle.Pickler):
 
 
 def _functions(work: Any) -> tuple[list[Any], str]:
-    """hlograph's functions in what a worker gets; and why there may be more."""
     finder = _Finder()
     try:
         finder.dump(work)

@@ -68,7 +68,14 @@ def compiled(
         bounds: whether a density is -inf where a parameter is out of its bounds, as in what PyMC compiles; with False
             nothing asks for that (`pm.Model(check_bounds=False)`).
     """
-    # A copy as PyMC's own compiled functions have it: checks of parameters are choices of -inf, or are not there.
+    fgraph = prepared(inputs, outputs, bounds=bounds)
+    made = function(list(fgraph.inputs), list(fgraph.outputs), name=name, **options)
+    assert isinstance(made, Function)
+    return made
+
+
+def prepared(inputs: Sequence[Any], outputs: Sequence[Any], *, bounds: bool) -> Any:
+    """A copy as PyMC's own compiled functions have it: checks of parameters are choices of -inf, or are left out."""
     rewriter = utils.local_check_parameter_to_ninf_switch if bounds else utils.local_remove_check_parameter
     fgraph = FunctionGraph(list(inputs), list(outputs), clone=True)
     for node in fgraph.toposort():
@@ -76,9 +83,7 @@ def compiled(
             [found] = rewriter.transform(fgraph, node) or node.outputs
             fgraph.replace(node.outputs[0], found)
     know_integers(fgraph)
-    made = function(list(fgraph.inputs), list(fgraph.outputs), name=name, **options)
-    assert isinstance(made, Function)
-    return made
+    return fgraph
 
 
 def know_integers(fgraph: Any) -> None:
@@ -93,26 +98,27 @@ def know_integers(fgraph: Any) -> None:
 
 
 def _is_known(node: Any) -> bool:
-    """Whether a node makes integers of constants: indices, which need no check then."""
     dtypes = [np.dtype(getattr(x.type, "dtype", "O")) for x in (*node.inputs, *node.outputs)]
     known = all(isinstance(x, Constant) and np.size(x.data) <= KNOWN for x in node.inputs)
     return known and bool(node.inputs) and all(dtype.kind in "biu" for dtype in dtypes)
 
 
-def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None) -> list[Any]:
+def frozen(outputs: Sequence[Any], replaced: Mapping[Any, Any] | None = None, *, draws: bool = False) -> list[Any]:
     """The graph with shared variables replaced: those in `replaced` by variables, all others by their values of now.
+
+    Shared generators stay where `draws` says so.
 
     Raises:
         UnsupportedGraphError: the graph draws random numbers from a shared generator.
     """
     found = [x for x in roots(outputs) if isinstance(x, SharedVariable) and x not in (replaced or {})]
     generators = [str(x) for x in found if not hasattr(x.type, "dtype")]
-    if generators:
+    if generators and not draws:
         raise UnsupportedGraphError(
             f"the graph draws random numbers from the shared generator {', '.join(generators)}: a function of JAX "
             "draws from a key; give hlograph.function the graph, and it takes one"
         )
-    values = {x: _constant(x) for x in found}
+    values = {x: _constant(x) for x in found if hasattr(x.type, "dtype")}
     return list(clone_replace(list(outputs), replace={**(replaced or {}), **values}))
 
 
@@ -122,7 +128,6 @@ def roots(outputs: Sequence[Any]) -> list[Any]:
 
 
 def _constant(shared: Any) -> Any:
-    """A shared variable's value of now, with its shape in its type where it is a tensor."""
     value = shared.get_value(borrow=True)
     if isinstance(value, np.ndarray | np.generic):
         return shared.type.filter_variable(pt.constant(value, name=shared.name, dtype=shared.type.dtype))
@@ -142,7 +147,6 @@ def run(made: Function, operands: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _suited(argument: Argument, value: Any) -> Any:
-    """A value in the argument's dtype, or in that which JAX has for it."""
     dtype = getattr(value, "dtype", None)
     if not isinstance(dtype, np.dtype) or dtype == argument.dtype:
         return value
@@ -340,7 +344,6 @@ def _terms_of(model: Any, terms: Sequence[Any] | None) -> list[Any] | None:
 
 
 def _data_of(model: Any, wanted: bool | Sequence[str]) -> dict[str, Any]:
-    """The shared variables of the data that are to be arguments, by name."""
     found = {x.name: x for x in model.data_vars if isinstance(x, SharedVariable)}
     if isinstance(wanted, bool):
         return found if wanted else {}
@@ -352,7 +355,6 @@ def _data_of(model: Any, wanted: bool | Sequence[str]) -> dict[str, Any]:
 
 
 def _lengths_of(model: Any, data: Mapping[str, Any], fresh: Mapping[Any, Any]) -> dict[Any, Any]:
-    """For each dimension of the model that data have, the length that the arguments say."""
     found: dict[Any, Any] = {}
     for name, x in data.items():
         for axis, dim in enumerate(model.named_vars_to_dims.get(name, ())):
@@ -423,7 +425,6 @@ def as_jax_backend(**options: Any) -> Iterator[JaxBackend]:
 
 @replacing
 def _graph(theirs: Any, inputs: Any = None, outputs: Any = None) -> Callable[..., Any]:
-    """PyMC's function outside of all blocks, and ours within."""
     backend = _current.get()
     if backend is None or outputs is None:
         return theirs(inputs=inputs, outputs=outputs)
@@ -450,7 +451,6 @@ def _blackjax(theirs: Any, *args: Any, progress_bar: bool = False, **options: An
 
 
 def _replace() -> Callable[[], None]:
-    """Puts ours under every name that PyMC's functions have in a module."""
     from pymc.sampling import jax as theirs
 
     graph, density, loop = theirs.get_jaxified_graph, theirs.get_jaxified_logp, theirs._blackjax_inference_loop

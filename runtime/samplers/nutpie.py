@@ -299,7 +299,6 @@ def _name(variable: Any) -> str:
 
 
 def _keys(*compiled: Any) -> dict[Any, str]:
-    """A name for each shared variable of compiled functions."""
     found: dict[Any, str] = {}
     for function in compiled:
         for variable in function.get_shared():
@@ -313,7 +312,6 @@ def _keys(*compiled: Any) -> dict[Any, str]:
 
 
 def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
-    """A compiled function of PyTensor's with its shared variables as further arguments; and these variables."""
     binding = compiled.vm.binding
     if isinstance(binding.function, Refusal):
         raise binding.function.error
@@ -344,14 +342,12 @@ def _of_known_lengths(function: Function, arguments: Sequence[Any]) -> Function:
 
 
 def _copied(value: Any) -> np.ndarray:
-    """An array that nobody else changes."""
     array = np.array(value, order="C", copy=True)
     array.flags.writeable = False
     return array
 
 
 def _converted(name: str, value: Any, old: np.ndarray) -> np.ndarray:
-    """New data in the dtype of the old."""
     given = np.asarray(value)
     if given.ndim != old.ndim:
         raise ArgumentShapeError(f"data {name!r} has rank {old.ndim}, got {given.ndim}")
@@ -361,7 +357,6 @@ def _converted(name: str, value: Any, old: np.ndarray) -> np.ndarray:
 
 
 def _is_whole(given: np.ndarray, dtype: np.dtype[Any]) -> bool:
-    """Whether numbers of another kind are numbers of this dtype all the same."""
     if given.dtype.kind not in "biuf" or dtype.kind not in "biu":
         return False
     with np.errstate(invalid="ignore"):
@@ -370,7 +365,6 @@ def _is_whole(given: np.ndarray, dtype: np.dtype[Any]) -> bool:
 
 @contextmanager
 def _one_warning_of(parts: list[Part]) -> Iterator[None]:
-    """Says once why nutpie's threads wait for Python, if one of the parts that the block makes calls it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PythonCallWarning)
         yield

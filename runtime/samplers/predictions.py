@@ -1,12 +1,8 @@
 """PyMC's functions over a posterior, all draws in one program: predictions, log-likelihoods, deterministics, `pm.draw`.
 
-In: a function that PyMC compiled in our mode for one draw, and the values of many. Out: the results of all, from the
-function's program with a further axis (`codegen/passes/batch.py`), in chunks of a few megabytes. PyMC's own code goes
-on around it: which variables are drawn anew, names, dims, coords and warnings are its business. It goes through the
-draws one by one, and gets one "draw" whose values have all of them in front.
-
-Decision to know: draw number `i` has its own key for each generator, word `2 i` and the next of the stream that begins
-with the generator's key. So results depend on the seed alone, and not on how draws are put into chunks.
+In: a function that PyMC compiled in our mode for one draw, and the values of many. Out: the results of all, from its
+program with a further axis, in chunks. PyMC goes on around it, and gets one "draw" that has all of them in front.
+Decision to know: each draw has a key of its own for each generator, so chunks do not change results.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, lru_cache, wraps
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pymc
@@ -51,11 +47,7 @@ class OneByOneWarning(UserWarning):
 
 
 class OverDraws:
-    """A function of one draw that PyMC compiled in our mode, for many.
-
-    Args:
-        function: PyTensor's.
-    """
+    """A function of one draw that PyMC compiled in our mode, for many."""
 
     def __init__(self, function: Any) -> None:
         self._one = function
@@ -67,7 +59,6 @@ class OverDraws:
         self._programs: dict[tuple[Function, int], Function] = {}
 
     def __call__(self, draws: Mapping[str, Any], count: int) -> list[np.ndarray[Any, Any]]:
-        """The results of this many draws, by the values of all of them."""
         try:
             return self._together(draws, count) if self._results else []
         except BatchingError as error:
@@ -111,15 +102,16 @@ class OverDraws:
     def _chunked(
         self, function: Function, given: Sequence[Any], mapped: Sequence[bool], count: int
     ) -> tuple[int, Function]:
-        """How many draws go together, and the function of a chunk."""
         one = [x[0] if each else x for x, each in zip(given, mapped, strict=True)]
         sizes = dict(zip(function.sizes, key_of(function.program.signature, one), strict=True))
         most = 1 << (count - 1).bit_length()
         key = function, most, math.prod(sizes.values()).bit_length()
         if key not in self._steps:
             static = function.prepared(sizes).program
-            largest = static.find(lambda module: max(map(_largest, walk(module)), default=1))
-            self._steps[key] = max(min(CHUNK // max(largest, 1), most), 1)
+            largest = static.find(
+                lambda module: max(static_bytes(x.type) or 1 for op in walk(module) for x in op.results)
+            )
+            self._steps[key] = max(min(CHUNK // largest, most), 1)
         step = self._steps[key]
         if (function, step) not in self._programs:
             program = batched(function.program, mapped).program
@@ -129,17 +121,11 @@ class OverDraws:
         return step, self._programs[function, step]
 
 
-def _largest(operation: Any) -> int:
-    return max((static_bytes(x.type) or 0 for x in operation.results), default=0)
-
-
-def over_draws(function: Any) -> OverDraws:
+def over_draws(function: Any) -> Callable[..., list[np.ndarray[Any, Any]]]:
     """What runs a function of PyTensor's for many draws, made once."""
     binding = function.vm.binding
-    if binding.over_draws is None:
-        binding.over_draws = OverDraws(function)
-    found: OverDraws = binding.over_draws
-    return found
+    binding.over_draws = binding.over_draws or OverDraws(function)
+    return cast(OverDraws, binding.over_draws)
 
 
 # ---- in the place of PyMC's ------------------------------------------------------------------------------------------
@@ -151,63 +137,33 @@ def is_ours(mode: Any) -> bool:
 
 
 def _mode_of(options: Mapping[str, Any]) -> Any:
-    """The mode that options of PyMC's functions mean."""
     backend, kwargs = options.get("backend"), options.get("compile_kwargs") or {}
     return kwargs.get("mode") if backend is None or "mode" in kwargs else "cvm" if backend == "c" else backend
 
 
 class _Draws:
-    """What PyMC gets in the place of its draws: one, of all values.
+    """What PyMC gets in the place of its trace: `count` draws, 0 before they are known, and their results by name."""
 
-    Attributes:
-        count: how many draws these are; 0 before they are known.
-        trace_dict: the results of all, by name, as of PyMC's own trace.
-    """
-
-    def __init__(self, count: int = 0) -> None:
-        self.count = count
+    def __init__(self) -> None:
+        self.count = 0
         self.trace_dict: dict[str, np.ndarray[Any, Any]] = {}
 
     def insert(self, name: str, value: np.ndarray[Any, Any], place: int) -> None:
-        """Takes a result; what is copied from the trace stays the trace's own."""
         self.trace_dict[name] = value if value.base is None else value.copy()
 
 
 _running: ContextVar[_Draws | None] = ContextVar("hlograph_draws", default=None)  # of the function of PyMC's that runs
 
 
-def _with_draws(draws: _Draws, run: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    token = _running.set(draws)
-    try:
-        return run(*args, **options)
-    finally:
-        _running.reset(token)
-
-
 @replacing
 def _whole(original: Any, *args: Any, **options: Any) -> Any:
-    """A function of PyMC's that goes through draws."""
     if not is_ours(_mode_of(options)):
         return original(*args, **options)
-    return _with_draws(_Draws(), original, *args, **options)
-
-
-@replacing
-def _prior(original: Any, draws: int = 500, *args: Any, **options: Any) -> Any:
-    if not is_ours(_mode_of(options)):
-        return original(draws, *args, **options)
-    return _with_draws(_Draws(draws), original, draws, *args, **options)
-
-
-@replacing
-def _forward(original: Any, *args: Any, **options: Any) -> Any:
-    """The function of a draw; from the prior, which has no values, one draw of all after the other."""
-    function, drawn = original(*args, **options)
-    draws = _running.get()
-    if draws is None or options.get("vars_in_trace"):
-        return function, drawn
-    rows = zip(*over_draws(function)({}, draws.count), strict=True)
-    return (lambda: next(rows)), drawn
+    token = _running.set(_Draws())
+    try:
+        return original(*args, **options)
+    finally:
+        _running.reset(token)
 
 
 @replacing
@@ -249,12 +205,9 @@ def _over_dataset(original: Any, function: Any, *args: Any, **options: Any) -> A
 
 
 _COMPILED: weakref.WeakKeyDictionary[Any, dict[Any, Any]] = weakref.WeakKeyDictionary()
-KEPT = 16  # functions of a model
 
 
 def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A model's `compile_fn`, which makes a function of the same variables once, and seeds it anew."""
-
     @wraps(original)
     def compile_fn(model: Any, outs: Any, *, inputs: Any = None, mode: Any = None, **options: Any) -> Any:
         if _running.get() is None or inputs is None:
@@ -262,8 +215,7 @@ def _compiling(original: Callable[..., Any]) -> Callable[..., Any]:
         seed, kept = options.pop("random_seed", None), _COMPILED.setdefault(model, {})
         key = tuple(outs), tuple(inputs), mode, model.check_bounds, repr(options)
         if key not in kept:
-            if len(kept) >= KEPT:
-                kept.clear()
+            kept.clear() if len(kept) > 16 else None
             kept[key] = original(model, outs, inputs=inputs, mode=mode, **options)
         reseed_rngs(list(collect_default_updates(inputs=inputs, outputs=outs)), seed)
         return kept[key]
@@ -287,7 +239,6 @@ def _draw(original: Any, vars: Any, draws: int = 1, random_seed: Any = None, **o
 
 @lru_cache(8)
 def _drawing(variables: tuple[Any, ...], mode: Any) -> tuple[Any, list[Any]]:
-    """A function of draws, and the generators that it reads."""
     function = pymc.pytensorf.compile([], list(variables), mode=mode)
     return function, list(collect_default_updates(inputs=[], outputs=list(variables)))
 
@@ -297,7 +248,6 @@ _UNTRANSFORMED: weakref.WeakKeyDictionary[Any, tuple[list[Any], Any]] = weakref.
 
 @replacing
 def _untransformed(original: Any, model: Any) -> Any:
-    """The model without transforms, made once for its variables, with the data of now; so its functions are kept."""
     if _running.get() is None:
         return original(model)
     parts = [x for each in (model.named_vars, model.rvs_to_values, model.rvs_to_transforms) for x in each.values()]
@@ -318,7 +268,6 @@ def _untransformed(original: Any, model: Any) -> Any:
 def replaced() -> list[tuple[Any, str, Callable[[Any], Any]]]:
     """The names to replace, with what replaces them, as far as this release of PyMC has them."""
     inside = [
-        (forward, "compile_forward_sampling_function", _forward),
         (forward, "point_wrapper", _point_wrapper),
         *[(place, "dataset_to_point_list", _points) for place in (forward, arviz)],
         *[(place, "_DefaultTrace", _trace) for place in (forward, arviz)],
@@ -329,14 +278,9 @@ def replaced() -> list[tuple[Any, str, Callable[[Any], Any]]]:
     ]
     if not all(hasattr(place, name) for place, name, _ in inside):
         return []
-    entries = (
-        (forward.sample_posterior_predictive, _whole),
-        (forward.sample_prior_predictive, _prior),
-        (forward.draw, _draw),
-        (deterministic.compute_deterministics, _whole),
-    )
+    whole = forward.sample_posterior_predictive, deterministic.compute_deterministics
     modules = [x for x in list(sys.modules.values()) if isinstance(x, ModuleType)]
-    for theirs, make in entries:
+    for theirs, make in (*((x, _whole) for x in whole), (forward.draw, _draw)):
         name = theirs.__name__
         inside += [(x, name, make) for x in modules if object.__getattribute__(x, "__dict__").get(name) is theirs]
     return inside

@@ -248,7 +248,7 @@ def _typed(name: str) -> np.ndarray:
 def test_arrays_of_all_dtypes_come_back_in_place_and_aligned(tmp_path):
     arrays = {name: _typed(name) for name in DTYPES}
     arrays |= {name: _typed("float32").astype(name) * (1 + 2j) for name in ("complex64", "complex128")}
-    arrays |= {"empty": np.zeros((0, 3)), "number": np.array(3.5)}
+    arrays |= {"empty": np.zeros((0, 3)), "number": np.array(3.5), "pairs": np.ones((3, 2))}
     path = tmp_path / "a.safetensors"
     with path.open("wb") as stream:
         parameters.contents(arrays).write(stream)
