@@ -252,7 +252,8 @@ def page(rows: list[tuple[Case, list[tuple[str, str]]]], modes: Sequence[str]) -
         "*x*: one trace and one executable for all, but for 1 and 3, which may have one of their own. *exact*: every",
         "length is compiled, for the reason given. *traces*: Python decides by the length, as by whether it",
         "is even. *refused*: an error says so under `padded`, and `jax.jit` runs the call under `auto`. A dash stands",
-        "where there is no number, or JAX itself has no derivative. Cases that are not in the table, and empty cells, were not run.",
+        "where there is no number, or JAX itself has no derivative. Cases that are not in the table, and empty cells,",
+        "were not run.",
         "",
     ]
     counts = {area: Counter(kind for case, row in rows if case.area == area for kind, _ in row) for area in AREAS}
