@@ -29,7 +29,7 @@ from ..codegen.ir.jax_compat import array_type, enable_x64
 from ..codegen.parameters import Array, digest_of, is_frozen, prepare
 from ..codegen.program import Program
 from .c_function import CFunction, FormName, FunctionData, as_arrays, complete, form_of
-from .calls.arguments import in_order, key_of, sizes_of_call, to_arrays
+from .calls.arguments import in_order, is_misread, key_of, sizes_of_call, to_arrays
 from .calls.memory import aligned
 from .calls.path import TRACERS
 from .executables.devices import is_sharded
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _KEPT = 4  # sets of data whose tables are kept
 _ARRAY: Any = array_type()
+_PLAIN = (np.ndarray, np.generic, _ARRAY, list, tuple, bool, int, float, complex)
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,10 @@ def _is_constant(x: Any) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
+    if is_misread(one) or not isinstance(one, _PLAIN):  # which a call may refuse
+        return False
     x, y = np.asarray(one), np.asarray(other)
-    if x.dtype != y.dtype or x.shape != y.shape:
+    if (x.dtype, x.shape) != (y.dtype, y.shape):
         return False
     word = np.dtype(np.uint64 if x.nbytes % 8 == 0 else np.uint8)
     x, y = (np.ascontiguousarray(each).reshape(-1).view(word) for each in (x, y))
@@ -181,8 +184,6 @@ class DataFunction(Function):
         with enable_x64(True):
             return self._functions[found.key], [jax.device_put(table, self.device) for table in found.tables]
 
-    # ---- what else there is of a function -------------------------------------------------------------------------
-
     def lower(self, *args: Any, sizes: Any = None, **keywords: Any) -> Lowered:
         """As `Function.lower`; of data that are arrays, what a call runs."""
         given = in_order(self.__name__, self._given, args, keywords) if keywords else args
@@ -218,9 +219,6 @@ class DataFunction(Function):
             self._last = None
             self._known.clear()
             self._functions.clear()
-
-
-# ---- for callers in C -----------------------------------------------------------------------------------------------
 
 
 class DataCFunction(CFunction):

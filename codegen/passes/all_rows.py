@@ -1,8 +1,7 @@
 """all_rows: sums over fewer rows that need a branch become sums over all rows again.
 
-    %f = is_finite %few                                   %all = ... reduce ... : tensor<100000xf64>
-    %s = if %f { %few } else { ... reduce ... }     ->    ... %all
-    ... %s
+    %s = if %finite { %few } else { ... reduce ... }     ->    %all = ... reduce ... : tensor<100000xf64>
+    ... %s                                                     ... %all
 
 In: a module in which a branch is taken where values are not finite (`ops.usually`). Out: what that branch makes,
 always; what the other one returned goes where nothing else uses it. This is for platforms on which a branch waits for

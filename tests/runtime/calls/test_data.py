@@ -222,3 +222,7 @@ def test_what_is_refused() -> None:
         call(function, POINT, {**data(0), "y": np.ones(N, complex)})
     with pytest.raises(ArgumentTypeError, match="expected 4"):
         function(POINT)
+    call(function, POINT, data(0))
+    masked = np.ma.masked_array(data(0)["y"], mask=np.arange(N) == 3)  # the same bytes
+    with pytest.raises(ArgumentTypeError, match="masked"):
+        call(function, POINT, {**data(0), "y": masked})
