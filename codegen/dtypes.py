@@ -27,12 +27,6 @@ def kind_of(dtype: DType) -> str:
 
 
 @functools.cache
-def name_of(dtype: DType) -> str:
-    """NumPy's name, which it makes anew each time that it is asked."""
-    return dtype.name
-
-
-@functools.cache
 def is_packed(dtype: DType) -> bool:
     """Whether XLA has several elements in one byte, where NumPy has one."""
     return _PACKED.fullmatch(dtype.name) is not None

@@ -23,7 +23,6 @@ from .builder import BOOL, INT32, Builder, Check, Tensor
 from .builder.core import SizeSource
 from .constraints import DimMismatch
 from .dims import Dim
-from .dtypes import name_of
 from .errors import DemandKind, GraphError, LoweringError, UnsupportedGraphError, UnsupportedOpError, demand_error
 from .graph import Deferred, DimsArgument, Graph, Lowering, Undeclared, fresh, name_arguments, order, root_base, unique
 from .interrupts import collector_paused
@@ -343,7 +342,7 @@ class Context:
             type_ = variable.type
             if not hasattr(type_, "broadcastable") or not isinstance(result, Tensor):
                 continue  # a generator, a slice; or an op on scalars, which is lowered for all elements at once
-            if len(result.dims) != type_.ndim or name_of(result.dtype) != type_.dtype:
+            if len(result.dims) != type_.ndim or result.dtype != type_.dtype:
                 shown = f"{result.dtype}[{', '.join(map(str, result.dims))}]"
                 wrong = f"gives {shown} for {variable.name or 'an output'} of type {type_}"
         if wrong is not None:

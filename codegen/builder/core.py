@@ -35,7 +35,6 @@ from ..ir.host_calls import HostCall
 from ..ir.tidy import erase
 from ..ir.values import dense_attr, owner
 from .places import BOOL, INT32, INT64, VALUE, Attributes, Dims, DType, Note, Places, Sizes, emit_size
-from .plans import Steps
 
 _ids = itertools.count()
 M = TypeVar("M", bound=Note)
@@ -197,7 +196,7 @@ class Builder(Places):
         self.local_counts: dict[str, Dim | None] = {}
         self.below: dict[int, Dim] = {}
         self.at_most: dict[int, Dim] = {}
-        self.steps: Steps | None = None  # of the plan that is being made
+        self.steps: list[Any] | None = None  # of a plan that is being made; None among them is no step of one
 
     # ---- operations -------------------------------------------------------------------------------------------
 
@@ -244,7 +243,7 @@ class Builder(Places):
     ) -> tuple[ir.Operation, list[Tensor]]:
         """An operation at the insertion point, with this many empty regions, and handles on its results."""
         if self.steps is not None:
-            self.steps.pure = False
+            self.steps.append(None)
         operation = ir.Operation.create(
             name,
             results=[self.tensor_type(*result) for result in results],

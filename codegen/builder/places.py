@@ -140,11 +140,6 @@ class Places:
         return self._frames[-1]
 
     @property
-    def plans(self) -> dict[Any, Any]:
-        """What ops of a graph did in this function, see `plans.py`."""
-        return self._frame.plans
-
-    @property
     def size_table(self) -> dict[Any, Any]:
         """The sizes that the prologue, or the place that operations go to now, holds already, by dimension."""
         return (self._frame.place or self._frame.prologue).sizes

@@ -11,21 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
-class Steps(list[Any]):
-    """Operations that were asked for, and what they gave; not `pure` if others were made."""
-
-    pure = True
-
-
 def planned(builder: Any, op: Any, operands: Sequence[Any], make: Callable[[], list[Any]]) -> list[Any]:
-    """What a graph's op gives for operands, by a plan where they are different values of one shape.
-
-    Args:
-        builder: where they are.
-        op: the op, by identity; results depend on it and on the operands' types alone.
-        operands: a plan is for those of which no value is known.
-        make: gives the results.
-    """
+    """What an op, known by its identity, gives for operands; by a plan where they are unknown values of one shape."""
     dims = operands[0].dims
     if (
         builder.steps is not None  # a part of what a plan is made of
@@ -34,9 +21,9 @@ def planned(builder: Any, op: Any, operands: Sequence[Any], make: Callable[[], l
     ):
         return make()
     key = (id(op), dims, *[x.dtype for x in operands])
-    plans = builder.plans
+    plans = builder._frame.plans
     if key not in plans:
-        builder.steps, before = (steps := Steps()), builder.noted_so_far
+        builder.steps, before = (steps := list[Any]()), builder.noted_so_far
         try:
             results = make()
         finally:
@@ -52,8 +39,10 @@ def planned(builder: Any, op: Any, operands: Sequence[Any], make: Callable[[], l
     return [values[place] for place in plan[1]]
 
 
-def _plan(operands: Sequence[Any], steps: Steps, results: Sequence[Any]) -> Any:
+def _plan(operands: Sequence[Any], steps: Sequence[Any], results: Sequence[Any]) -> Any:
     """Steps on numbered values, the operands first, and the numbers of the results; None where they read others."""
+    if None in steps:
+        return None
     places = {x.uid: place for place, x in enumerate(operands)}
     plan = []
     for name, reads, dims, dtype, attributes, made in steps:
@@ -62,4 +51,4 @@ def _plan(operands: Sequence[Any], steps: Steps, results: Sequence[Any]) -> Any:
             return None  # of a constant that is spread it is known that it is one
         plan.append((name, read, dims, dtype, attributes))
         places[made.uid] = len(operands) + len(plan) - 1
-    return (plan, [places[x.uid] for x in results]) if steps.pure and all(x.uid in places for x in results) else None
+    return (plan, [places[x.uid] for x in results]) if all(x.uid in places for x in results) else None
