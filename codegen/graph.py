@@ -121,17 +121,25 @@ class Lowering:
     refuses: Refuses | None = None
 
 
-def order(outputs: Sequence[Any], known: Container[Any] = (), done: Container[Any] = ()) -> list[Any]:
+def order(
+    outputs: Sequence[Any],
+    known: Container[Any] = (),
+    done: Container[Any] = (),
+    *,
+    through: Callable[[Any], Any] | None = None,
+) -> list[Any]:
     """The nodes that the outputs need, depth first, operands from left to right and before what uses them.
 
     Args:
         outputs: variables.
         known: variables that need no node.
         done: nodes to leave out, with those that only they need.
+        through: from a variable that is read to the one that stands for it.
     """
     entered: set[Any] = set()
     found: dict[Any, None] = {}
-    stack = [x.owner for x in reversed(outputs) if x.owner is not None and x not in known]
+    read = reversed if through is None else (lambda variables: map(through, reversed(variables)))
+    stack = [x.owner for x in read(outputs) if x.owner is not None and x not in known]
     while stack:
         node = stack[-1]
         if node in entered or node in done:
@@ -140,7 +148,7 @@ def order(outputs: Sequence[Any], known: Container[Any] = (), done: Container[An
                 found.setdefault(node)
             continue
         entered.add(node)
-        for x in reversed(node.inputs):
+        for x in read(node.inputs):
             if (maker := x.owner) is not None and maker not in entered and x not in known:
                 stack.append(maker)
     return list(found)

@@ -22,6 +22,7 @@ from .patterns import pattern_rewriters
 from .products import Sums
 from .quotients import Quotients
 from .rebuilding import Rebuilding, rewritten_inside
+from .repeats import Repeats
 
 QUOTIENTS, SUMS = "local_quotients", "local_sums"
 Rewrite = bool | Literal["full"]
@@ -112,6 +113,7 @@ class Rewrites:
         # Where a node that is made here was made is of no use to anybody, and takes a tenth of the time.
         untraced = self._module("configdefaults").config.change_flags(traceback__limit=0)
         with collector_paused(), untraced:
+            outputs = Repeats(self._module, inputs).gathered(outputs)
             nodes = order(outputs, set(inputs))
             return list(inputs), self._stabilized(inputs, outputs, nodes)
 
