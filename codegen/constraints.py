@@ -238,6 +238,5 @@ def _least_of(dim: Dim) -> list[Dim]:
 
 
 def _primitive(dim: Dim) -> Dim:
-    """Without the common factor of its coefficients; an int other than 0 becomes 1."""
     factor = math.gcd(*(c for _, c in terms_of(dim)))
     return collect({m: c // factor for m, c in terms_of(dim)})

@@ -364,7 +364,6 @@ def parse(text: str, *, signed: Collection[str] = ()) -> Dim:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str, signed: frozenset[str]) -> Dim:
-    """`parse`; modules say the same dimensions again and again, and each pass reads them."""
     return _Parser(text, 0, len(text), signed).whole()
 
 

@@ -270,7 +270,6 @@ def _substituted(form: _Form, facts: list[_Form]) -> _Form:
 
 
 def _without_factor(form: _Form) -> _Form:
-    """Divided by the unknowns that all terms have, each once: where that is 0, the form is."""
     for unknown in set.intersection(*map(set, form)) if form else ():
         form = {without(m, (unknown,)) or (): c for m, c in form.items()}
     return form

@@ -170,7 +170,6 @@ DEFAULT = _Intervals({})
 
 @lru_cache(maxsize=64)
 def _intervals(sizes: frozenset[tuple[str, tuple[int | None, int | None]]]) -> _Intervals:
-    """Kept: a pass asks for thousands of bounds under the same sizes, and most have parts in common."""
     return _Intervals(dict(sizes))
 
 
@@ -205,7 +204,6 @@ def _quotients(a: Interval, b: Interval) -> Interval:
 
 
 def _remainder(a: Interval, b: Interval) -> Interval:
-    """Of a % b for 1 <= b."""
     if a[0] >= 0 and a[1] < b[0]:
         return a
     if b[0] == b[1] and not is_infinite(a[0]) and not is_infinite(a[1]) and a[0] // b[0] == a[1] // b[0]:
@@ -268,7 +266,6 @@ def settle(dim: SymbolicDim) -> Dim:
 
 
 def _extrema(dim: Dim) -> Iterator[tuple[Atom, int]]:
-    """The terms that are a small extremum of sizes, with their coefficients."""
     for monomial, c in terms_of(dim):
         if len(monomial) == 1 and (found := monomial[0]).kind in _OTHER and found.plain and found.size <= _LARGEST:
             yield found, c
@@ -337,7 +334,6 @@ def _movable(found: Atom, c: int, rest: dict[Monomial, int]) -> Iterator[dict[Mo
 
 
 def _sum(*dims: Dim) -> Dim:
-    """The sum with nothing but equal monomials collected."""
     total: Dim = dims[0]
     for dim in dims[1:]:
         total = add_terms(terms_of(total), terms_of(dim))
@@ -402,7 +398,6 @@ def _is_natural(dim: Dim) -> bool:
 
 
 def _distributed(kind: str, dims: list[Dim]) -> Iterator[Dim]:
-    """The extremum with an extremum in one of its arguments turned inside out."""
     for place, dim in enumerate(dims):
         others = dims[:place] + dims[place + 1 :]
         for inner, branches in turned(dim):

@@ -96,7 +96,6 @@ def _values(kind: str, args: tuple[Dim, ...]) -> Values:
 
 
 def _digest(kind: str, args: tuple[Dim, ...]) -> str:
-    """A short name of an atom for the order of terms: the same in every process."""
     text = "|".join([kind, *(sum_text(terms_of(arg)) for arg in args)])
     return f"{kind}:{hashlib.blake2b(text.encode(), digest_size=16).hexdigest()}"
 
@@ -268,7 +267,6 @@ def known(dim: SymbolicDim) -> Dim:
 
 
 def _order(term: tuple[Monomial, int]) -> tuple[int, list[tuple[bool, str, int]]]:
-    """Higher degree first, then by text: a monomial order, so a polynomial can be divided by leading terms."""
     return -len(term[0]), [atom.key for atom in term[0]]
 
 
@@ -420,7 +418,6 @@ def atom_text(part: Atom, text: Callable[[Terms], str]) -> str:
 
 
 def _is_bare(dim: Dim) -> bool:
-    """Whether an operand of a division needs no parentheses."""
     if isinstance(dim, int):
         return dim >= 0
     found = sole_atom(dim)

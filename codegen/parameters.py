@@ -228,7 +228,6 @@ def _reorder(function: ir.Operation, order: Sequence[int]) -> None:
 
 
 def _name(operation: ir.Operation, number: int) -> str:
-    """The name of a constant's variable; a number where it has none."""
     named = re.fullmatch(r'loc\("([A-Za-z_]\w*)"\)', str(operation.location))
     return named[1] if named else f"parameter_{number}"
 

@@ -154,7 +154,6 @@ class Recipe:
                 steps.run(bug.name)
 
     def _sums(self, steps: Steps) -> None:
-        """Better sums, where XLA's libraries are on and `transpose_into_dot` may have made worse ones."""
         if self.platform == "cpu" and steps.is_static and "simplify" in self.passes and steps.has({_DOT}):
             steps.run("cpu_sums{libraries=true}")
 

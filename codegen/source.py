@@ -193,7 +193,6 @@ class RowsSource:
         return self.element.source
 
     def _own(self, active: Sequence[int]) -> tuple[int, ...]:
-        """Numbers of arguments as the element has them."""
         return tuple(entry for i in active if isinstance(entry := self.order[i], int))
 
     def _made(self, made: Made | None, further: Sequence[bool], summed: frozenset[int] = frozenset()) -> Made | None:

@@ -122,7 +122,6 @@ def _is_matrix(group: Group, value: Any) -> bool:
 
 
 def _form_of(value: Any) -> str:
-    """The format of a matrix; of JAX's their class says it."""
     kind = type(value).__name__.lower()
     return str(getattr(value, "format", {"bcsr": "csr"}.get(kind, kind)))
 

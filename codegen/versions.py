@@ -56,7 +56,6 @@ def check_library(package: str) -> None:
 
 
 def _misfit(package: str, minimum: str) -> str:
-    """What there is of a package that is missing or too old; "" for any other."""
     found = _installed(package)
     if found is None:
         return NONE

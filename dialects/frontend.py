@@ -85,7 +85,6 @@ def emit_stablehlo(
 
 
 def _loosening(emitted: Callable[..., Program]) -> Program:
-    """The program, whose source can make the one that demands less."""
     program = emitted()
     if isinstance(program.source, GraphSource):
         program.source = replace(program.source, loosened=lambda demand: _loosening(partial(emitted, **{demand: True})))

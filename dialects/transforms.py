@@ -186,7 +186,6 @@ def _as_type_of(value: Any, variable: Any) -> Any:
 
 
 def _made_by(op: str, outputs: Sequence[Any]) -> list[Any]:
-    """The outputs of the nodes with that op, by its class's name, that some outputs depend on."""
     return [x for node in order(outputs) if type(node.op).__name__ == op for x in node.outputs]
 
 

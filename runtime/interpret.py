@@ -87,7 +87,6 @@ def _evaluate(static: Program, values: Sequence[np.ndarray[Any, Any]]) -> tuple[
 
 
 def _complex(real: np.ndarray[Any, Any], imag: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Put together by parts: `real + 1j * imag` is NaN where `imag` is infinite."""
     whole = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
     whole.real, whole.imag = real, imag
     return whole

@@ -265,7 +265,6 @@ class Jit(Written):
         return calls.Plan(function, prepare, calls.restoration(traced))
 
     def _taken_for_granted(self, sizes: Mapping[str, int]) -> bool:
-        """Whether the user's constraints hold; one that names no size is refused where the function is traced."""
         return all(c.holds(sizes) for c in self._demands if dimension.roots(c.lhs - c.rhs) <= sizes.keys())
 
     def _refuse(self, error: HlographError, named: bool) -> None:

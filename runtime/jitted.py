@@ -485,7 +485,6 @@ class Programs:
             return Variant(getattr(error, "guards", these), error)
 
     def _numbers(self, call: Call, parameters: Names) -> list[int]:
-        """The numbers of those of a program's arguments that belong to these parameters."""
         names = [name for name, places in call.places.items() for _ in tree_util.tree_leaves(places)]
         return [number for number, name in enumerate(names) if name in parameters]
 

@@ -357,7 +357,6 @@ class LiveSizes:
         return self._known[element]
 
     def _fits(self, element: Element, found: Dim) -> bool:
-        """Whether an integer's type has all values that it may have, so that it does not wrap around."""
         limits = limits_at(element)
         return limits is not None and self.at_most(limits[0], found) and self.at_most(found, limits[1])
 

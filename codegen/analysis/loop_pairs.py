@@ -205,7 +205,6 @@ def _known_loop(op: ir.Operation) -> Loop | None:
 
 
 def _is_needed(value: ir.Value, same: Container[ir.Value], body: ir.Block) -> bool:
-    """Whether an op of a body that is not done again uses a value."""
     around = [next(each for each in (user, *ancestors(user)) if each.block == body) for user in users(value)]
     return any(not user.results or any(x not in same for x in user.results) for user in around)
 
@@ -285,7 +284,6 @@ def _matches(
 
 
 def _beside(forward: Loop, reader: Loop | None) -> list[Affine]:
-    """Relations of the steps of two loops that read rows of the same arrays."""
     pairs = itertools.product(_rows_read(forward), [] if reader is None else _rows_read(reader))
     ends = [(one.start, other.start) for (x, one), (y, other) in pairs if x == y and one.axis == other.axis]
     found = [Affine(b.slope * a.slope, (b.start - a.start) * a.slope) for a, b in ends if abs(a.slope * b.slope) == 1]
@@ -302,7 +300,6 @@ def _rows_read(loop: Loop) -> Iterator[tuple[ir.Value, Read]]:
 
 
 def _is_within(forward: Loop, reader: Loop, steps: Affine) -> bool:
-    """Whether all steps of the later loop belong to steps of the first one."""
     low, high = steps.bounds(reader.trip_count)
     return forward.sizes.at_most(0, low) and forward.sizes.at_most(high, forward.trip_count - 1)
 

@@ -153,7 +153,6 @@ _PROBLEMS: Mapping[str, Callable[[ir.Operation], str]] = {
 
 
 def _called(operations: list[ir.Operation]) -> Iterator[str]:
-    """The functions that ops call, each time that they do."""
     for operation in operations:
         found = attributes_of(operation.attributes).get(_CALLS[operation.name]) if operation.name in _CALLS else None
         if found is not None:
@@ -245,7 +244,6 @@ def _places(module: ir.Module, entry: ir.Operation) -> Iterator[tuple[Place, str
 
 @functools.lru_cache(1024)
 def _is_ours(name: str) -> bool:
-    """Whether a name has our prefix, or one that differs in a letter or two."""
     return len(name) >= len(PREFIX) and sum(map(operator.ne, name, PREFIX)) <= 2
 
 

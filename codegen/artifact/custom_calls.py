@@ -278,7 +278,6 @@ def _version(attributes: Mapping[str, ir.Attribute]) -> int:
 
 
 def _untyped(attributes: Mapping[str, ir.Attribute]) -> str:
-    """The configuration of a call that has none, or a text."""
     config = attributes.get("backend_config")
     typed = "mhlo.backend_config" in attributes or _version(attributes) not in (1, 2, 3)
     _require(not typed, "it is called as a typed FFI target, which it is not")

@@ -254,7 +254,6 @@ def _by_fork(asked: Connection) -> tuple[int, bytes]:
 
 
 def _served(asked: Connection) -> bytes:
-    """The answer for the file that comes next."""
     data, filename = asked.recv_bytes(), asked.recv_bytes().decode(errors="surrogateescape")
     _limit(len(data))
     return _answer(data, filename)

@@ -259,7 +259,6 @@ def _shared_dims(builder: Builder, columns: Sequence[Dims], what: str, own: bool
 
 
 def _taken(pred: Tensor, x: Tensor, own: OwnSizes) -> Tensor:
-    """What there is of a result, by the sizes of the branch that is taken."""
     for axis, (yes, no) in own.items():
         count = select(pred, x.builder.size(yes), x.builder.size(no))
         x = slice_axis(x, axis, 0, data_size(count, "branch", x.dims[axis]))

@@ -501,7 +501,6 @@ class Builder(Places):
         return self.constraints.equate(a, b, text, kind)
 
     def _latest(self, dim: Dim) -> int:
-        """The place, among the sizes from data, of the last one that a dimension depends on; -1 for none."""
         names = dimension.roots(dim)
         return max((place for place, name in enumerate(self._frame.data) if name in names), default=-1)
 
@@ -592,5 +591,4 @@ class Builder(Places):
 
 
 def _is_plain(op: ir.Operation) -> bool:
-    """Whether an op may go when nothing uses it; what calls a function may report something."""
     return not op.regions and op.name != "func.call"

@@ -46,13 +46,11 @@ def _fit(sizes: Sequence[Dim], dtype: DType) -> bool:
 
 
 def _rows(operands: list[Tensor]) -> list[tuple[Dim, ...]]:
-    """The elements of integers that are known as sizes, those at one place together; [] where one is not known."""
     columns = [x.sizes for x in operands]
     return [] if None in columns else [*zip(*columns, strict=True)]
 
 
 def _wrapped(dim: Dim, dtype: DType) -> Dim:
-    """A number as an integer dtype has it."""
     if type(dim) is not int or dtype.kind == "b":
         return dim
     return (dim - (least := int(np.iinfo(dtype).min))) % 2 ** (8 * dtype.itemsize) + least

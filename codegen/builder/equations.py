@@ -87,7 +87,6 @@ def expm(a: Tensor) -> Tensor:
 
 
 def _polynomial(powers: Sequence[Tensor], coefficients: Sequence[float]) -> Tensor:
-    """The sum of matrices, each times a number."""
     terms = [x * float(c) for x, c in zip(powers, coefficients, strict=True)]
     return reduce(add, terms)
 

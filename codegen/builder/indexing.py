@@ -170,7 +170,6 @@ def put_elements(
 
 
 def _vectors(indices: Sequence[Tensor]) -> Tensor:
-    """One index vector per place, as the last axis, which one index alone does not need."""
     if len(indices) == 1:
         return indices[0]
     return concatenate([reshape(x, (*x.dims, 1)) for x in indices], indices[0].ndim)

@@ -107,7 +107,6 @@ def triangular_solve(
 
 
 def _marked(name: str, operands: Sequence[Tensor], body: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
-    """A call of a private function, marked with what it implements."""
     attributes = {"hlograph.implements": f'"{name}"'}
     return call(f"{name}_{operands[0].dtype.name}", operands, body, attributes=attributes)
 
@@ -456,7 +455,6 @@ def _sorted(values: Tensor, direction: str) -> Tensor:
 
 
 def _sorted_columns(columns: Tensor, values: Tensor, direction: str) -> Tensor:
-    """The columns of a matrix (..., m, n) in the order of numbers (..., n)."""
     keys = spread(values, columns, -2)
     return sort([keys, columns], columns.ndim - 1, lambda a, b, *_: compare(direction, a, b), key=direction)[1]
 

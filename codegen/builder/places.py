@@ -258,7 +258,6 @@ class Places:
             self._ip, frame.scopes = before
 
     def _open_place(self) -> Place:
-        """A place for sizes at the insertion point."""
         scope = self._frame.scopes[-1]
         assert scope.block is not None
         place = Place(scope.block, self._anchor(self._ip))

@@ -89,7 +89,6 @@ def _round(module: ir.Module, by_root: Mapping[str, Sequence[Pattern]], limit: i
 
 @cache
 def _names() -> tuple[str, ...]:
-    """The ops of the dialects that modules are written in."""
     classes = [entry for dialect in (stablehlo, chlo, func) for entry in vars(dialect).values()]
     names = {getattr(entry, "OPERATION_NAME", None) for entry in classes if isinstance(entry, type)}
     return tuple(sorted(name for name in names if isinstance(name, str)))

@@ -82,7 +82,6 @@ def _broadcast(op: ir.Operation, x: Array) -> Array:
 
 
 def _all(op: ir.Operation, x: Array, init: Array, *others: Array) -> Array | None:
-    """A `reduce` of truth values with `and`, which is how indices are checked."""
     if others or x.dtype != bool or monoid_of(op.regions[0].blocks[0]) != "and":
         return None
     return np.logical_and(x.all(axis=integers(op, "dimensions")), init)

@@ -268,13 +268,11 @@ def _create(
     attributes: Mapping[str, ir.Attribute],
     regions: int = 0,
 ) -> ir.Operation:
-    """An op with another one's types of results."""
     types = [result.type for result in like.results]
     return ir.Operation.create(name, results=types, operands=operands, attributes=dict(attributes), regions=regions)
 
 
 def _numbers(value: ir.Value) -> list[int] | None:
-    """The elements of integers that are known by now."""
     known = constant(value)
     return None if known is None else np.broadcast_to(known, sizes_of(value)).ravel().astype(np.int64).tolist()
 
@@ -325,7 +323,6 @@ def _rng_bit_generator(operation: ir.Operation, _functions: Any) -> ir.Operation
 
 
 def _call(operation: ir.Operation, _functions: Any) -> ir.Operation:
-    """What `hide` made, a call again."""
     attributes = attributes_of(ir.DictAttr(operation.attributes[_HIDDEN]))
     return _create("func.call", operation, list(operation.operands), attributes)
 

@@ -262,7 +262,6 @@ def monoid_of(block: ir.Block) -> str | None:
 
 
 def _single_op(block: ir.Block) -> ir.Operation | None:
-    """The op that a block is, on its two arguments."""
     arguments = list(block.arguments)
     body, *rest = (view.operation for view in itertools.islice(block.operations, 3))
     if len(rest) != 1 or len(arguments) != 2 or rest[0].operands[0] not in body.results:
@@ -392,7 +391,6 @@ def _moves(form: Form, axes: Any, sized: bool = False) -> Form:
 
 
 def _moving(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    """One number an axis of the first operand."""
     own = [shapes[0][place] if word == "size" else int(word) for place in range(len(shapes[0]))]
     neutral = [(each, each) if name == "padding" else each for each in own]
     pairs = zip(_numbers(op, name), neutral, form.operands[0], strict=False)
@@ -444,7 +442,6 @@ def _gather(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> 
 
 
 def _update(op: ir.Operation, form: Form, shapes: Any, name: str, word: str) -> Form:
-    """The update lies along the axes along which it has all elements."""
     whole = [size == part is not None for size, part in zip(shapes[0], shapes[1], strict=True)]
     axes: Axes = [axis if all_ else None for axis, all_ in enumerate(whole)]
     operands = (form.operands[0], axes, *form.operands[2:])

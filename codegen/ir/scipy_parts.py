@@ -58,7 +58,6 @@ def _add() -> list[str]:
 
 
 def _remove(names: list[str]) -> None:
-    """A submodule imported before its package would stay unknown to the package."""
     if _PACKAGE not in sys.modules:
         for name in names:
             sys.modules.pop(name, None)

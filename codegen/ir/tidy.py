@@ -70,7 +70,6 @@ def _is_number(value: ir.Value, number: float) -> bool:
 
 
 def _other(op: ir.Operation, number: float) -> ir.Value | None:
-    """The operand beside one that is this number everywhere."""
     for one, other in ((0, 1), (1, 0)):
         if _is_number(op.operands[one], number):
             return op.operands[other]

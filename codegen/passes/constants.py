@@ -86,7 +86,6 @@ class Constants:
 
 
 def _is_plain(value: ir.Value) -> bool:
-    """Whether a value is a constant as it is, which may stand outside of the block."""
     op = owner(value)
     return op is not None and op.name == "stablehlo.constant" and _in_table(op)
 

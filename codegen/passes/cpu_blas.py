@@ -58,7 +58,6 @@ def run(module: ir.Module, report: Report, *, products: bool = True) -> None:
 
 
 def _in_kernels(module: ir.Module) -> set[ir.Operation]:
-    """What XLA:CPU compiles into kernels of many ops."""
     calls = [op for op in walk(module) if op.name == "func.call"]
     small = [op for op in calls if _SMALL_CALL in text_attribute(op, "mhlo.frontend_attributes")]
     kernels = {ir.FlatSymbolRefAttr(op.attributes["callee"]).value for op in small}

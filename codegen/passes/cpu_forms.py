@@ -166,7 +166,6 @@ def small_cholesky(op: ir.Operation) -> ir.Value | None:
 
 
 def _element(a: ir.Value, i: int, j: int) -> ir.Value:
-    """Element (i, j) of each matrix, in the shape of the batch."""
     shape = static_shape(a)
     first = [0] * (len(shape) - 2)
     return ops.reshape(ops.slice(a, [*first, i, j], [*shape[:-2], i + 1, j + 1]), shape[:-2])

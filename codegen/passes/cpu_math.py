@@ -311,12 +311,10 @@ def _log_sum(exponent: Tensor, fraction: Tensor, less: Tensor | None = None) -> 
 
 
 def _log_ends(x: Tensor, result: Tensor) -> Tensor:
-    """The logarithm with what it is for 0, infinity and NaN; x is not negative."""
     return where(x < _TINY, -_INF, where(x < _INF, result, x))
 
 
 def _sine(size: Tensor) -> Tensor:
-    """sin(pi size)/pi but for its sign; exactly 0 at whole numbers."""
     offset = size - hlo.round_nearest_even(size)
     return offset * polynomial(offset * offset, _SINE_P)
 
@@ -372,7 +370,6 @@ def run(module: ir.Module, report: Report, *, elements: int = ELEMENTS, inline: 
 
 
 def _written(formula: Formula, x: ir.Value) -> ir.Module:
-    """A module whose main function is a formula, for arrays like one."""
     builder = Builder(x.type.context, "formula")  # of jaxlib 0.7 a value has none
     with builder.function("main", [(static_shape(x), FLOAT64)]) as (argument,):
         builder.finish([formula(argument)])

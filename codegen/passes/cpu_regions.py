@@ -328,7 +328,6 @@ def _witness(arguments: Sequence[ir.Value]) -> ir.Value:
 
 
 def _top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    """The op of a block that an op is, or lies in."""
     return next(each for each in (op, *ancestors(op)) if each.block == block)
 
 
@@ -522,7 +521,6 @@ def cost_of_dot(op: ir.Operation) -> tuple[int, int]:
 
 
 def _is_given(value: ir.Value) -> bool:
-    """Whether a value is an argument or a constant, also one with another shape."""
     while (definer := owner(value)) is not None and definer.name == "stablehlo.reshape":
         value = definer.operands[0]
     return definer is None or definer.name == "stablehlo.constant"

@@ -118,7 +118,6 @@ def _is_float(op: ir.Operation) -> bool:
 
 
 def _sides(op: ir.Operation) -> list[tuple[ir.Value, list[int], list[int]]]:
-    """A dot's operands, with the axes of batches and those that are summed up."""
     contracting, batching = dot_sides(op)
     return list(zip(op.operands, batching, contracting, strict=True))
 
@@ -143,14 +142,12 @@ def _dot_in_blocks(op: ir.Operation) -> ir.Value | None:
 
 
 def _needed(shape: Sequence[int], axes: Sequence[int]) -> None:
-    """Refuses a sum that is as good as it is."""
     runs = _runs(axes)
     long = [math.prod(shape[i:j]) >= (_LEAST if math.prod(shape[j:]) == 1 else _LEAST_ROWS) for i, j in runs]
     require(any(long) and all(shape), f"{math.prod(shape[axis] for axis in axes)} elements are added up at once")
 
 
 def _runs(axes: Sequence[int]) -> list[tuple[int, int]]:
-    """Where axes that lie next to each other begin and end."""
     return [
         (start, next(end for end in range(start + 1, start + len(axes) + 1) if end not in axes))
         for start in sorted(axes)

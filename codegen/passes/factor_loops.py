@@ -54,7 +54,6 @@ def expand(module: ir.Module, report: Report) -> None:
 
 
 def _cut(x: Tensor, starts: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
-    """A block of each matrix."""
     zero = x.builder.constant(0, np.int64)
     return hlo.dynamic_slice(x, [*[zero] * (x.ndim - 2), *starts], (*x.dims[:-2], *sizes))
 

@@ -75,7 +75,6 @@ def _is_wanted(value: ir.Value, constants: Constants, most: int) -> bool:
 
 
 def _made_of(value: ir.Value) -> Iterator[ir.Operation]:
-    """The ops that a value is made by."""
     first = owner(value)
     starts = [] if first is None else [first]
     return reached(starts, lambda op: [maker for x in op.operands if (maker := owner(x)) is not None])

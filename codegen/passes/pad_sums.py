@@ -61,7 +61,6 @@ def joined_pads(op: ir.Operation, check: Callable[[Collection[Box], tuple[int, .
 
 
 def _inner(op: ir.Operation) -> bool:
-    """Whether an add is but a part of another's tree."""
     following = next(iter(op.results[0].uses), None)
     if following is None or following.owner.operation.name != "stablehlo.add" or not single_use(op.results[0]):
         return False
@@ -126,7 +125,6 @@ def _by_place(parts: Sequence[tuple[Box, ir.Value]]) -> dict[Box, list[ir.Value]
 
 
 def _groups(boxes: Sequence[Box], axis: int) -> list[tuple[tuple[int, int], list[Box]]]:
-    """Boxes by where they lie along an axis, in order."""
     found: dict[tuple[int, int], list[Box]] = {}
     for box in boxes:
         found.setdefault(box[axis], []).append(box)

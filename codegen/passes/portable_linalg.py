@@ -64,7 +64,6 @@ def _form(operation: ir.Operation) -> tuple[Form | None, str]:
 
 
 def _option(operation: ir.Operation, name: str) -> str:
-    """An option of a call, which is a letter."""
     for holder in ("mhlo.backend_config", "backend_config"):
         if holder in operation.attributes:
             return chr(ir.IntegerAttr(ir.DictAttr(operation.attributes[holder])[name]).value)
@@ -72,7 +71,6 @@ def _option(operation: ir.Operation, name: str) -> str:
 
 
 def _no_error(a: Tensor) -> Tensor:
-    """LAPACK's `info` for each matrix."""
     return _zeros(a, a.dims[:-2], INT32)
 
 
@@ -91,7 +89,6 @@ def _syevd(operation: ir.Operation, a: Tensor) -> list[Tensor]:
 
 
 def _gesdd(operation: ir.Operation, a: Tensor) -> list[Tensor]:
-    """The first result is LAPACK's workspace."""
     mode = _option(operation, "mode")
     if mode == "N":
         u, v = (ir.RankedTensorType(operation.results[number].type).shape for number in (2, 3))

@@ -215,12 +215,10 @@ def _read(pair: Pair, op: ir.Operation) -> int | None:
 
 
 def _stack(pair: Pair, size: int, price: Callable[[int], int]) -> int:
-    """A step's part of the price of an array with a row of this size for each step."""
     return price(size * pair.forward.most) // pair.forward.most
 
 
 def _carried(pair: Pair) -> dict[ir.Value, ir.Value]:
-    """Of each carry what comes into a step, and what leaves it."""
     forward = pair.forward
     carries = {c: unit_root(after) for c, after in enumerate(forward.returned) if c not in forward.invariants}
     return {forward.body.arguments[carry]: after for carry, after in carries.items()}

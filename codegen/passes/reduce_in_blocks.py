@@ -67,7 +67,6 @@ def run(
 
 
 def _blocks(module: ir.Module) -> list[ir.Block]:
-    """The blocks whose ops are run one behind the other, those within others first."""
     ops = [op for op in walk(module) if op.name in _BLOCKS]
     return [block for op in reversed(ops) for region in op.regions for block in region.blocks]
 
@@ -253,7 +252,6 @@ def regions(straight: Straight) -> list[list[Region]]:
 
 
 def _forms(straight: Straight, places: Iterable[int]) -> dict[int, Form]:
-    """The forms of the ops that belong into regions; what can be made from nothing is a part of none."""
     ops = {place: straight.ops[place] for place in places}
     found = {place: form_of(op) for place, op in ops.items() if len(op.results) and not is_free(op.results[0])}
     return {place: form for place, form in found.items() if form is not None}
@@ -361,7 +359,6 @@ _STORED = ("stablehlo.dot_general", "stablehlo.sort")
 
 
 def _known(region: Region, done: Collection[int]) -> set[int]:
-    """All ops whose results are known once those of some are."""
     found: set[int] = set()
     for place, read in enumerate(region.straight.reads):
         if place in done or (place not in region.large and all(source in found for source in read)):

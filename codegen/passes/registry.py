@@ -104,7 +104,6 @@ def available() -> dict[str, str]:
 
 
 def _load_rewrites() -> None:
-    """hlograph's own rewrites are registered where they are defined."""
     import_module(".simplify", __package__)
 
 

@@ -132,7 +132,6 @@ class Pass:
 
 @cache
 def _options(found: Pass) -> list[inspect.Parameter]:
-    """What a pass's function takes by keyword."""
     parameters = inspect.signature(found.run, eval_str=True).parameters.values()
     return [each for each in parameters if each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD)]
 
@@ -254,7 +253,6 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
 
 
 def _busiest(counts: Counter[str]) -> str:
-    """The rewrites that were applied again and again."""
     most = max(counts.values(), default=0)
     names = [f"{name} ({count} times)" for name, count in counts.most_common() if count * 10 >= most]
     return f"applied until it was stopped: {', '.join(names[:5])}"

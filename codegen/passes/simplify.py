@@ -111,7 +111,6 @@ def sum_of_pads(op: ir.Operation) -> ir.Value | None:
 
 
 def _is_faster(boxes: Collection[Box], shape: tuple[int, ...]) -> None:
-    """Refuses what XLA computes faster as a sum."""
     single = all(stop - start == 1 for box in boxes for start, stop in box)
     require(
         len(boxes) <= _FEW or math.prod(shape) >= (_SINGLE if single else _ELEMENTS),

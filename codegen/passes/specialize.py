@@ -149,7 +149,6 @@ def _computed_from(values: Sequence[ir.Value]) -> set[ir.Value]:
 
 
 def _is_open(op: ir.Operation) -> bool:
-    """Whether a size of an operand or a result is not known."""
     return not all(is_static(value.type) for value in (*op.operands, *op.results))
 
 

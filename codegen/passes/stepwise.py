@@ -120,7 +120,6 @@ class Part:
         return [start if axis == lifted.axis else zero for axis in range(len(static_shape(value)))]
 
     def _sources(self, node: Node) -> list[ir.Value]:
-        """The operands that the part needs parts of."""
         if node.joins_steps and self._piece is not None:
             return []
         if node.same is not None:

@@ -90,7 +90,6 @@ class Bug:
 
 
 def _instead(op: ir.Operation, make: Callable[[ir.Value], ir.Value]) -> None:
-    """Puts what is made of an op's result, behind it, in the place of the result; one op of that reads it."""
     with ir.InsertionPoint.after(op):
         made = make(op.results[0])
     op.results[0].replace_all_uses_except(made, [defining(made)])
@@ -111,7 +110,6 @@ def _is_doubled(op: ir.Operation) -> bool:
 
 
 def _leaves(value: ir.Value) -> set[ir.Value] | None:
-    """The arguments of blocks that a value is computed of; None where that is a long way."""
     read = reached([value], lambda x: () if (maker := owner(x)) is None else list(maker.operands))
     found = list(islice(read, _FARTHEST + 1))
     return None if len(found) > _FARTHEST else {x for x in found if owner(x) is None}
@@ -167,7 +165,6 @@ def cpu_updates(op: ir.Operation) -> None:
 
 
 def _has_one_place(op: ir.Operation) -> bool:
-    """A scatter of one array of integers, where an axis that is scattered along has one element."""
     shape = shape_of(op.operands[0])
     one = len(op.results) == 1 and any(shape[axis] == 1 for axis in Indexing.of(op).mapped)
     return one and dtype_of(op.operands[0]).kind in "iub"
@@ -249,7 +246,6 @@ LIBRARY = 4096  # elements from which XLA:CPU leaves a reduction to a library
 
 
 def _loses_nan(op: ir.Operation) -> bool:
-    """Whether it is a maximum or a minimum that XLA may leave to the library."""
     extreme = len(op.results) == 1 and monoid_of(op.regions[0].blocks[0]) in ("maximum", "minimum")
     return extreme and elements_of(op.operands[0].type) >= LIBRARY and kind_of(dtype_of(op.results[0])) == "f"
 

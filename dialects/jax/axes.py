@@ -110,7 +110,6 @@ def path_text(path: Path) -> str:
 
 
 def _shape(leaf: Any) -> tuple[Any, ...]:
-    """The shape of an array, a spec or a number; JAX says what is wrong with anything else."""
     return tuple(leaf.shape if hasattr(leaf, "shape") else jax.typeof(leaf).shape)
 
 

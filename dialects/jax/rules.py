@@ -198,7 +198,6 @@ def _float(tree: Tree, builder: Builder) -> Tensor:
 
 
 def _cholesky(a: Tensor, **_: Any) -> Tensor:
-    """The factor without zeros in the other triangle: JAX's callers write them."""
     return a.builder.op("stablehlo.cholesky", [a], a.dims, a.dtype, (("lower", "true"),))
 
 
@@ -219,14 +218,12 @@ def _triangular_solve(
 
 
 def _lu(a: Tensor, **_: Any) -> list[Tensor]:
-    """The packed factors, the pivots, and the permutation of the rows that they make."""
     factors, pivots = hlo.lu_factor(a)
     order = hlo.pivots_to_permutation(pivots, inverse=True, rows=a.dims[-2])
     return [factors, pivots, hlo.convert(order, INT32)]
 
 
 def _qr(a: Tensor, *, pivoting: bool, full_matrices: bool, **_: Any) -> list[Tensor]:
-    """Q, R, and the columns' order where they may change places."""
     packed, taus, *order = (hlo.pivoted_qr if pivoting else hlo.householder_qr)(a)
     q = hlo.householder_product(hlo.reflectors(packed, complete=full_matrices), taus)
     rows = a.dims[-2] if full_matrices else minimum(a.dims[-2], a.dims[-1])
@@ -234,7 +231,6 @@ def _qr(a: Tensor, *, pivoting: bool, full_matrices: bool, **_: Any) -> list[Ten
 
 
 def _eigh(a: Tensor, *, lower: bool, subset_by_index: Any = None, **_: Any) -> tuple[Tensor, Tensor]:
-    """Vectors, and values from low to high; of the matrix whose lower triangle is that one."""
     _refuse_some("eigh", subset_by_index, a.dims[-1])
     return hlo.eigh(a if lower else matrices.adjoint(a))
 
@@ -242,7 +238,6 @@ def _eigh(a: Tensor, *, lower: bool, subset_by_index: Any = None, **_: Any) -> t
 def _svd(
     a: Tensor, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
 ) -> Tensor | list[Tensor]:
-    """Singular values from high to low, and U and V^H."""
     _refuse_some("svd", subset_by_index, minimum(a.dims[-2], a.dims[-1]))
     if not compute_uv:
         return hlo.singular_values(a)

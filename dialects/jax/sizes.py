@@ -66,7 +66,6 @@ def watch() -> None:
 
 
 def _class_of(kind: type, size: Any) -> type:
-    """For `isinstance(n, int)`, which asks for this where the type is another one."""
     scope = size.scope
     return int if type(scope) is Scope and not scope.traced and not is_inside(sys._getframe(1)) else kind
 

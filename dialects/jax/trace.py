@@ -151,7 +151,6 @@ def most_rows(jaxpr: Any) -> int:
 
 
 def _has_few_exponents(jaxpr: Any) -> bool:
-    """Whether a jaxpr computes in floats whose gradients are kept from underflow by scaling what they are of."""
     dtypes = {getattr(x.aval, "dtype", None) for equation in equations(jaxpr) for x in equation.outvars}
     floats = [dtype for dtype in dtypes if dtype is not None and jax.numpy.issubdtype(dtype, np.floating)]
     return any(jax.numpy.finfo(dtype).maxexp < 128 for dtype in floats)

@@ -185,7 +185,6 @@ def _found(library: Library, variables: Iterable[Any], rng_inputs: bool) -> list
 
 
 def _roots(library: Library, outputs: Sequence[Any], stop: set[Any] | None = None) -> list[Any]:
-    """Variables without an owner that the outputs need, constants left out, in order of first use."""
     return [variable for variable in _leaves(outputs, stop or set()) if not isinstance(variable, library.constant)]
 
 
@@ -253,7 +252,6 @@ def _input(
 
 
 def _key_input(variable: Any, given: Any, containers: dict[Any, Any]) -> Input:
-    """The key of all random variables, or a generator that is one."""
     name = variable.name or keys.NAME
     container = containers.get(given)
     return Input(given, variable, name, np.dtype(np.uint32), (2,), container, key=keys.IMPLEMENTATION)

@@ -81,7 +81,6 @@ def _of_xtensor(thing: Any) -> bool:
 
 
 def _belongs(variable: Any) -> bool:
-    """Whether a variable is an xtensor or a generator of xtensors."""
     return _of_xtensor(variable.type)
 
 
@@ -181,7 +180,6 @@ def _resized_by(node: Any) -> Iterator[str]:
 
 
 def _root(name: str) -> str:
-    """A dimension's name as the name of a size."""
     if NAME.fullmatch(name) and name not in RESERVED:
         return name
     text = re.sub(r"[^0-9a-zA-Z_]", "_", name)

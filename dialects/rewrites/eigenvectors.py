@@ -187,7 +187,6 @@ class _Pairs:
 
 
 def _sizes(by_vectors: Any) -> Any:
-    """Of each pair, how large gV is."""
     size = abs(by_vectors).sum(-2)
     return _across(size) + _down(size)
 
@@ -198,11 +197,9 @@ def _turned(matrix: Any) -> Any:
 
 
 def _down(vector: Any) -> Any:
-    """A vector whose elements belong to the rows of a matrix."""
     return vector.dimshuffle(*range(vector.type.ndim), "x")
 
 
 def _across(vector: Any) -> Any:
-    """A vector whose elements belong to the columns of a matrix."""
     *batch, last = range(vector.type.ndim)
     return vector.dimshuffle(*batch, "x", last)

@@ -281,7 +281,6 @@ class Products(Reader):
         return self._single(variable)
 
     def _single(self, variable: Any) -> float | None:
-        """The value of a constant of one element, or None."""
         variable = self.below_axes(variable)
         known = isinstance(variable, self.constant) and np.size(variable.data) == 1
         return float(variable.data.item()) if known else None

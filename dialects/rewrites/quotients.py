@@ -179,7 +179,6 @@ class Quotients(Products):
         return False
 
     def _is_over_constant(self, variable: Any) -> bool:
-        """Whether it is a constant, or one over something."""
         if self.kind(variable) is self.true_div:
             variable = variable.owner.inputs[0]
         return self.kind(variable) is self.reciprocal or self.value(variable) is not None

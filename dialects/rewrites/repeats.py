@@ -35,10 +35,7 @@ class Repeats:
         self._tensor, self._constant = module("tensor"), module("graph.basic").Constant
         self._inputs, replace = set(inputs), getattr(module("graph"), "replace", None)
         self._vectorized = getattr(replace, "_vectorize_node", None)
-        self._filled, self._sums = (
-            dict[Any, Any](),
-            dict[Any, Any](),
-        )  # `second` that stretches nothing; what is rolled up
+        self._filled, self._sums = dict[Any, Any](), dict[Any, Any]()  # `second` that stretches nothing; rolled-up sums
         self._now: Any = lambda x: self._filled.get(x, x)
         self._ops: tuple[dict[int, int], dict[Any, int]] = {}, {}
         self._numbers, self._alike, self._exact = dict[Any, int](), dict[Any, int](), dict[Any, int]()
@@ -124,7 +121,6 @@ class Repeats:
         return bool(self._sums)
 
     def _is_sum(self, x: Any) -> bool:
-        """Whether it is a sum of terms of its own type."""
         if x.owner is None or not _is(x.owner, "Add") or x in self._inputs:
             return False
         return x.type.dtype.startswith(("f", "c")) and all(self._now(y).type == x.type for y in x.owner.inputs)
@@ -188,7 +184,6 @@ class Repeats:
 
 
 def _part(x: Any, places: list[int]) -> Any:
-    """Rows of a variable, one after the other where they lie so."""
     first, count, size = places[0], len(places), x.type.shape[0]
     if size is not None and 0 <= first <= size - count and places == list(range(first, first + count)):
         return x[first : first + count]

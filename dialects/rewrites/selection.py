@@ -196,6 +196,5 @@ class Rewrites:
 
 
 def _kind(op: Any) -> str:
-    """Name of the scalar op of an elementwise op, or of the op's class."""
     op = getattr(op, "core_op", op) if type(op).__name__ == "Blockwise" else op
     return type(getattr(op, "scalar_op", op)).__name__

@@ -67,7 +67,6 @@ def qr(ctx: Context, node: Any, a: Tensor) -> list[Tensor]:
 
 
 def _of_triangle(gradient: Tensor, lower: bool) -> Tensor:
-    """The gradient by the triangle of a symmetric matrix that is read, from that by the whole matrix."""
     strict = hlo.triangle(gradient, lower=not lower, diagonal=1 if lower else -1)
     return hlo.triangle(gradient, lower=lower) + matrices.adjoint(strict)
 

@@ -66,7 +66,6 @@ def _olver(v: Array, x: Array, sign: int) -> tuple[Array, Array]:
 
 
 def _asinh(v: Array, x: Array) -> Array:
-    """asinh(v / x); JAX's own is a call that shape refinement does not get through."""
     return jnp.log1p((v + v * (v / (jnp.hypot(v, x) + x))) / x)
 
 
@@ -129,13 +128,11 @@ def iv(v: Array, x: Array) -> Array:
 
 
 def _outside(v: Array, x: Array) -> Array:
-    """I where the argument is 0, NaN at a pole there, or not finite: 0, where SciPy's is NaN."""
     at_zero = jnp.where(v == 0, 1.0, jnp.where((v > 0) | (v == jnp.floor(v)), 0.0, jnp.nan))
     return jnp.where(x == 0, at_zero, jnp.where(jnp.isnan(x) | jnp.isnan(v), jnp.nan, 0.0))
 
 
 def _sin_pi(v: Array) -> Array:
-    """sin(pi v) for v of at least 0, exact for whole and half numbers."""
     rest = jnp.remainder(v, 2.0)
     near = jnp.where(rest > 1, rest - 1, rest)
     near = jnp.minimum(near, 1 - near)
@@ -228,13 +225,11 @@ def betaincinv(a: Array, b: Array, lower: Array) -> Array:
 
 
 def _excess(tail: Array, target: Array, is_lower: Array) -> Array:
-    """log(tail / target) as a function that increases: negated for an upper tail."""
     excess = jnp.log(tail / target)
     return jnp.where(is_lower, excess, -excess)
 
 
 def _normal(t: Array, function: Callable[[Array], Array]) -> Array:
-    """The function of t, and 0 where that is less than every normal float64 (XLA rounds such numbers either way)."""
     return jnp.where(t < -708, 0.0, function(t))
 
 

@@ -169,7 +169,6 @@ def _mapped(ctx: Context, node: Any, operands: Sequence[Tensor]) -> list[Tensor]
 
 
 def _as_given(variable: Any) -> Any:
-    """The tensor that a node has turned into a scalar; others as they are."""
     owner = variable.owner
     return owner.inputs[0] if owner is not None and type(owner.op).__name__ == "ScalarFromTensor" else variable
 

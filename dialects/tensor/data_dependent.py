@@ -154,7 +154,6 @@ def _sorted_elements(ctx: Context, x: Tensor, *, ordering: bool) -> tuple[Tensor
 
 
 def _before(ordered: Tensor, places: Tensor) -> Tensor:
-    """For each row the one before it; for the first itself."""
     return hlo.take(ordered, hlo.maximum_(places - 1, hlo.full_like(places, 0)), 0)
 
 
@@ -247,5 +246,4 @@ def argsort(ctx: Context, node: Any, x: Tensor, *axis: Tensor) -> Tensor:
 
 
 def _sorted_with(x: Tensor, places: Tensor, axis: int) -> list[Tensor]:
-    """Elements in order along an axis, and what stands at the same places in the same order."""
     return hlo.sort([comparable(x), places], axis, lambda a, b, *_: hlo.less_nan_last(a, b), key="argsort")

@@ -303,7 +303,6 @@ def cumulative(ctx: Context, node: Any, x: Tensor) -> Tensor:
 
 
 def _restored(reduced: Tensor, like: Tensor, axes: Sequence[int]) -> Tensor:
-    """A reduced tensor stretched back over the reduced axes."""
     return hlo.broadcast_in_dim(reduced, like.dims, [axis for axis in range(like.ndim) if axis not in axes])
 
 

@@ -324,7 +324,6 @@ def _is_scalar(variable: Any) -> bool:
 
 
 def _apply(op: Any) -> Any:
-    """The library's class of nodes."""
     library = next(c.__module__.partition(".")[0] for c in type(op).__mro__ if c.__name__ == "Op")
     return import_module(f"{library}.graph.basic").Apply
 

@@ -195,7 +195,6 @@ def _common_dims(ctx: Context, indices: Sequence[Tensor]) -> Dims:
 
 
 def _unless_one(ctx: Context, size: Dim, other: Dim) -> Dim:
-    """`size`, and `other` where that is 1."""
     if size == 1 or other == 1 or ctx.builder.constraints.known_equal(size, other):
         return other if size == 1 else size
     is_other = minimum(maximum(size - 1, 1 - size), 1)
@@ -221,7 +220,6 @@ def advanced_subtensor(ctx: Context, node: Any, x: Tensor, *indices: Any) -> Ten
 
 
 def _entries(op: Any, indices: Sequence[Any]) -> list[Any]:
-    """Index entries; before PyTensor 3 they are the operands themselves, slices included."""
     idx_list = getattr(op, "idx_list", None)
     return unflatten(idx_list, indices) if idx_list is not None else list(indices)
 
@@ -270,7 +268,6 @@ def _masked_write(ctx: Context, x: Tensor, y: Tensor, entries: Sequence[Any], *,
 
 
 def _is_whole(entry: Any) -> bool:
-    """Whether an index entry is `:`."""
     return isinstance(entry, slice) and not any(isinstance(p, Tensor) for p in (entry.start, entry.stop, entry.step))
 
 
@@ -308,7 +305,6 @@ def _spread(ctx: Context, x: Tensor, y: Tensor, mask: Tensor, place: int) -> Ten
 
 
 def _inside(x: Tensor, size: Tensor) -> Tensor:
-    """Flags of the integers from 0 to below `size`."""
     return (x >= 0) & (x < size)
 
 
@@ -363,12 +359,10 @@ def ravel_multi_index(ctx: Context, node: Any, *operands: Tensor) -> Tensor:
 
 
 def _along(dims: Sequence[Dim], axis: int, index: Tensor) -> list[Tensor]:
-    """For each place of a shape the place itself, with `index` for one axis."""
     return [index if a == axis else hlo.iota(index.builder, tuple(dims), a, INT64) for a in range(len(dims))]
 
 
 def _take_along(x: Tensor, index: Tensor, axis: int) -> Tensor:
-    """`numpy.take_along_axis` for int64 indices in range; other axes have the sizes of `x`."""
     return hlo.take_elements(x, _along(index.dims, axis, index), range(x.ndim), 0)
 
 

@@ -44,7 +44,6 @@ def dot22_scalar(ctx: Context, node: Any, x: Tensor, y: Tensor, a: Tensor) -> Te
 
 
 def _scaled(factor: Tensor, x: Tensor) -> Tensor:
-    """factor * x, left out where the factor is the constant 1."""
     if factor.literal is not None and factor.literal.size == 1 and factor.literal.item() == 1:
         return x
     return hlo.reshape(factor, ()) * x
@@ -124,7 +123,6 @@ def _cholesky_solve(c: Tensor, b: Tensor, lower: bool) -> Tensor:
 
 
 def _from_triangle(a: Tensor, lower: bool, kind: str) -> Tensor:
-    """The symmetric ("sym") or Hermitian ("her") matrix of which `a` (..., n, n) holds one triangle."""
     kept = hlo.triangle(a, lower=lower)
     mirrored = matrices.swap(hlo.triangle(a, lower=lower, diagonal=-1 if lower else 1))
     return kept + (matrices.conjugate(mirrored) if kind == "her" else mirrored)
@@ -240,7 +238,6 @@ def _where_finite(a: Tensor, function: Callable[[Tensor], Sequence[Tensor]]) -> 
 
 
 def _reads_lower(op: Any) -> bool:
-    """Which triangle an op reads; the attribute's name changed in PyTensor 3."""
     return bool(op.lower) if hasattr(op, "lower") else op.UPLO == "L"
 
 
@@ -270,12 +267,10 @@ def _standard(a: Tensor, b: Tensor | None, lower: bool) -> tuple[Tensor, Tensor 
 
 
 def _lower_of(a: Tensor, lower: bool) -> Tensor:
-    """The Hermitian matrix of which a triangle of `a` is read, with that triangle as the lower one."""
     return a if lower else matrices.adjoint(a)
 
 
 def _inexact(x: Tensor) -> np.dtype[Any]:
-    """The dtype in which NumPy works for another one."""
     return x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64)
 
 
@@ -488,7 +483,6 @@ def trsyl(ctx: Context, node: Any, a: Tensor, b: Tensor, c: Tensor) -> Tensor:
 
 
 def _turned_sylvester(turn_a: Tensor, a: Tensor, turn_b: Tensor, b: Tensor, c: Tensor) -> Tensor:
-    """X with `U A U^H X + X V B V^H = C`, for triangular A and B, and unitary U and V."""
     turned = matrices.matmul(matrices.matmul(matrices.adjoint(turn_a), c), turn_b)
     x = matrices.matmul(turn_a, hlo.triangular_sylvester(a, b, turned))
     return matrices.matmul(x, matrices.adjoint(turn_b))

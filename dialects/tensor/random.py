@@ -318,7 +318,6 @@ class DrawParts(PlainOp):
         return self._apply([key, self._as_size(size), *parameters], type_).outputs[0]
 
     def _as_size(self, size: Any) -> Any:
-        """A vector, or the library's constant for none."""
         others = self.library.module("tensor.type_other")
         if size is None or isinstance(getattr(size, "type", None), others.NoneTypeT):
             return others.NoneConst
@@ -338,7 +337,6 @@ class DrawParts(PlainOp):
         return self._apply(inputs, self._tensor_type(self.dtype, static))
 
     def _shape(self, inputs: Sequence[Any], shapes: Sequence[Sequence[Any]]) -> list[Any]:
-        """The draw's shape from those of the parameters."""
         _, size, *parameters = inputs
         return list(inferred_shape(self.rv_op, size, parameters, [tuple(s) for s in shapes]))
 
@@ -390,7 +388,6 @@ class DrawParts(PlainOp):
 
 
 def _lower_draw(ctx: Context, node: Any, key: Tensor, size: Any, *parameters: Tensor) -> Tensor:
-    """The rule of `Draw`."""
     if runs_python(node.op):
         return host(ctx, node, key, size, *parameters)[0]
     variables = node.inputs[2:]

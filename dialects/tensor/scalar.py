@@ -95,7 +95,6 @@ def number(x: Tensor, value: float) -> Tensor:
 
 
 def _scaled(x: Tensor, factor: float) -> Tensor:
-    """`x` times a real number, part by part: the complex product would make NaN of an infinite part."""
     if x.dtype.kind == "c":
         return hlo.complex(_scaled(hlo.real(x), factor), _scaled(hlo.imag(x), factor))
     return x * factor
@@ -185,7 +184,6 @@ def _sign(dtype: DType, x: Tensor) -> Tensor:
 
 
 def _unit(x: Tensor) -> Tensor:
-    """x / |x|, which has a limit where one of the parts is infinite."""
     parts = hlo.real(x), hlo.imag(x)
     infinite = [hlo.is_inf(part) for part in parts]
     units = [hlo.select(own, hlo.sign(part), number(part, 0)) for own, part in zip(infinite, parts, strict=True)]
@@ -341,7 +339,6 @@ def _integer_power(x: Tensor, y: Tensor, exponent: int | None) -> Tensor:
 
 @to_output("Clip")
 def _clip(dtype: DType, x: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """PyTensor's clip: the lower bound wins over a NaN-free x, then the upper one."""
     below, above = x < low, x > high
     return hlo.select(below, low, hlo.select(above, high, x))
 
@@ -363,7 +360,6 @@ def _mul_without_zeros(dtype: DType, x: Tensor, y: Tensor) -> Tensor:
 
 @to_output("Softplus")
 def _softplus(dtype: DType, x: Tensor) -> Tensor:
-    """log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|))."""
     tail = hlo.log_plus_one(hlo.exponential(-hlo.abs(x)))
     return hlo.maximum_(x, 0) + tail
 
@@ -390,7 +386,6 @@ def _sinh(dtype: DType, x: Tensor) -> Tensor:
 
 
 def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
-    """exp(|x|) / 2 and exp(-|x|) / 2. The root of the first is finite wherever the result is."""
     half = number(x, 0.5)
     root = hlo.exponential(half * hlo.abs(x))
     return half * root * root, half / root / root
@@ -398,7 +393,6 @@ def _halves(x: Tensor) -> tuple[Tensor, Tensor]:
 
 @to_output("Log1mexp")
 def _log1mexp(dtype: DType, x: Tensor) -> Tensor:
-    """log(1 - exp(x)), by expm1 near 0 and by log1p far from it."""
     near = hlo.log(-hlo.exponential_minus_one(x))
     far = hlo.log_plus_one(-hlo.exponential(x))
     return hlo.select(x < -math.log(2), far, near)
@@ -465,7 +459,6 @@ functions(
 
 @to_output("Psi")
 def _digamma(dtype: DType, x: Tensor) -> Tensor:
-    """As `scipy.special.psi`, -inf at 0 and inf at -0, where CHLO's is NaN."""
     at_zero = hlo.compare("EQ", x, 0)
     return hlo.select(at_zero, hlo.divide(-1, x), hlo.digamma(x))
 
@@ -496,7 +489,6 @@ def _trigamma(dtype: DType, x: Tensor) -> Tensor:
 
 
 def _in_float64(name: str, dtype: DType, *operands: Tensor) -> Tensor:
-    """A function of `by_jax.py`, which needs more digits than a result in float32 has."""
     function = getattr(importlib.import_module(".by_jax", __package__), name)
     wide = [hlo.convert(x, np.float64) for x in hlo.unify(*operands)]
     return hlo.convert(hlo.import_elementwise(name, function, wide), dtype)

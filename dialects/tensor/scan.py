@@ -455,7 +455,6 @@ class _Scan:
         return [part.result(window, last) for part, window in zip(self.parts, self._windows(last), strict=True)]
 
     def _windows(self, carries: Sequence[Tensor]) -> Iterator[Sequence[Tensor]]:
-        """The carries of one part after the other."""
         place = 2 if self.steps.ends else 1
         for part in self.parts:
             yield carries[place : place + len(part.inits)]

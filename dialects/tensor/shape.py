@@ -219,7 +219,6 @@ def _completed(ctx: Context, old: Sequence[Dim], wanted: Sequence[Dim], what: st
 
 
 def _is_decided(dim: Dim) -> bool:
-    """Whether it is known of a size in a new shape whether it is -1."""
     low, _ = dimension.bounds(dim)
     return isinstance(dim, int) or (low is not None and low >= 0)
 
@@ -453,7 +452,6 @@ def eye(ctx: Context, node: Any, n: Tensor, m: Tensor, k: Tensor) -> Tensor:
 
 
 def _moved(places: Tensor, by: Tensor | int) -> Tensor:
-    """Indices moved by an integer scalar; by the constant 0 they stay as they are."""
     if (by.dim if isinstance(by, Tensor) else by) == 0:
         return places
     return places + (hlo.convert(by, INT64) if isinstance(by, Tensor) else by)

@@ -144,7 +144,6 @@ def irfft(ctx: Context, node: Any, x: Tensor, shape: Tensor) -> Tensor:
 
 
 def _wide(x: Tensor) -> np.dtype[Any]:
-    """The dtype that is transformed: float32 or float64."""
     return np.dtype(np.float32 if x.dtype in (np.float16, np.float32) else np.float64)
 
 

@@ -156,7 +156,6 @@ def in_range(ctx: Context, index: Tensor, size: Dim, axis: int, among: Sequence[
 
 
 def _named(ctx: Context, index: Tensor) -> str:
-    """What indexes what, for a message."""
     x, *others = ctx.node.inputs or [None]
     handles = [(v, ctx.value(v)) for v in others if getattr(v, "name", None)]
     which = next((repr(v.name) for v, h in handles if isinstance(h, Tensor) and h.uid == index.uid), "the index")

@@ -98,7 +98,6 @@ def inline(prepared: PreparedProgram, check: Check, args: Sequence[Any]) -> Any:
 
 
 def _primitive() -> Any:
-    """What puts a program into JAX's; it imports parts of JAX that executables which are there already need not."""
     with deferred():
         from ..transforms import primitive
     return primitive

@@ -291,14 +291,12 @@ def _regions(steps: Steps, too_long: str, compile_with: dict[str, Any]) -> str:
 
 
 def _too_long(work: cpu_regions.Work) -> str:
-    """Why starting kernels is not one of a program's troubles; "" where it may be."""
     if work.library > LIBRARY:
         return f"{work.library:,} multiplications in libraries take much longer than what regions save"
     return _threads_help(work)
 
 
 def _threads_start(work: cpu_regions.Work) -> str:
-    """Why starting kernels is not one of the troubles of JAX's client; "" where it may be."""
     if work.elements > JAX_WORK:
         return f"{work.elements:,} elements are computed, while JAX's client starts what comes next"
     return ""

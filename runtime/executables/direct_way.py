@@ -176,7 +176,6 @@ class DirectWay:
         self._keep(self._pjrt, f"no direct call: {reason}")
 
     def _copied(self, args: Sequence[Any]) -> list[np.ndarray]:
-        """Arrays of a call's own: another thread may write to the caller's meanwhile."""
         return [np.array(x, place.dtype) for x, place in zip(args, self._calls.arguments, strict=True)]
 
     # ---- afterwards --------------------------------------------------------------------------------------------------

@@ -216,7 +216,6 @@ def static_shape(dims: Sequence[Dim]) -> Shape:
 
 @lru_cache(maxsize=4096)
 def _scalar(value: int, device: Any) -> Any:
-    """A live size on the device: JAX takes an array of its own at once, a numpy scalar takes it 10 us."""
     sharding = jax.sharding.SingleDeviceSharding(default_device() if device is None else device)
     return place(np.array(value, np.int32), sharding, device is not None)
 

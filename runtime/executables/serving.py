@@ -83,7 +83,6 @@ class Serving:
 
     @cached_property
     def _runs_on(self) -> Any:
-        """Where executables run. It is asked for by the first call: before it, a process may still be forked."""
         return choose_device(self._options.cpu, self._device, numpy=self._options.numpy is not None)
 
     def known(self, args: Sequence[Any]) -> Entry | None:

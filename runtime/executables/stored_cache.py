@@ -86,7 +86,6 @@ def entry(program: Program, options: CompileOptions, plan: Plan, device: Any, do
 
 @cache
 def _code() -> str:
-    """A digest of the code that makes executables of emitted modules."""
     root, found = Path(__file__).parents[2], hashlib.sha256()
     for path in sorted(path for folder in ("codegen", "runtime") for path in (root / folder).rglob("*.py")):
         found.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())

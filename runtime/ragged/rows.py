@@ -301,7 +301,6 @@ def _fitted(x: Any, shape: Sequence[Any]) -> Any:
 
 
 def _lengths(values: Any, count: int) -> Any:
-    """Lengths of rows, with zeros behind them."""
     if isinstance(values, jax.core.Tracer):
         return jax.numpy.pad(values.astype(np.int32), (0, count - values.shape[0]))
     found = np.zeros(count, np.int32)
@@ -470,7 +469,6 @@ class OfRows:
     _programs: Any = None  # of a function of JAX's its traces
 
     def _variant(self, plan: Any, call: Rows, sizes: Mapping[str, int], empty: Empty) -> Variant:
-        """What runs rows with these sizes, made now if there is none."""
         raise NotImplementedError
 
     @property

@@ -332,7 +332,6 @@ def total(batcher: Batcher, row: Row) -> ir.Value:
 
 
 def _count(batcher: Batcher, like: ir.Value) -> ir.Value:
-    """How many rows count, as an array like another."""
     shape, kind = ops.sizes(like), ops.tensor_type(like, [])
     if batcher.active is None:
         return ops.broadcast_in_dim(ops.convert(ops.number(batcher.size), kind), shape, [])

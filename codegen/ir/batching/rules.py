@@ -249,7 +249,6 @@ def convolution(batcher: Batcher, op: ir.Operation) -> Any:
 
 
 def _merged(value: ir.Value, axis: int) -> ir.Value:
-    """The batch axis as the major part of another one."""
     size, *shape = sizes_of(value)
     order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
     return ops.reshape(ops.transpose(value, order), [n * size if i == axis else n for i, n in enumerate(shape)])
@@ -319,7 +318,6 @@ def dynamic_slice(batcher: Batcher, op: ir.Operation) -> list[ir.Value]:
 def _slices(
     batcher: Batcher, op: ir.Operation, places: ir.Value, axes: Sequence[int], sizes: Sequence[Size]
 ) -> ir.Value:
-    """Of each row the slice of the op's operand at the row's own place."""
     numbers = Indexing([*range(len(sizes))], [], [], [], [*axes], 0)
     row = batcher.row(op.operands[0])
     return _gathered(batcher, row, Row(places, True), numbers, sizes, batcher.type_of(op.results[0]))
@@ -330,7 +328,6 @@ def _moving(whole: Sequence[int], part: Sequence[int]) -> list[int]:
 
 
 def _stacked(batcher: Batcher, starts: Sequence[ir.Value]) -> ir.Value:
-    """Scalars of each row as vectors of places: one of them for each row."""
     if not starts:
         return ops.filled(np.int32, 0, [batcher.size, 0])
     return ops.concatenate([ops.broadcast_in_dim(x, [batcher.size, 1], [0]) for x in starts], 1)

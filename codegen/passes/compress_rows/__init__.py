@@ -167,7 +167,6 @@ class Plan:
 
 
 def _operations(op: ir.Operation) -> int:
-    """How many numbers an op makes or adds up."""
     sizes = [elements_of(value.type) for value in (*op.operands, *op.results)]
     if op.name != "stablehlo.dot_general":
         return max(sizes)
@@ -212,13 +211,11 @@ def _columns(arrays: dict[ir.Value, Array], size: int) -> Columns:
 
 
 def _wanted(found: RowClass, degrees: Degrees) -> dict[Column, bool]:
-    """The columns that are needed, those that meet keys first, and outcomes last: they are what the others leave."""
     _, columns = demands(found, degrees)
     return dict(sorted(columns.items(), key=lambda column: (not column[1], _is_outcome(column[0], found))))
 
 
 def _widths(columns: Mapping[Column, bool], size: int) -> tuple[int, int]:
-    """How wide the columns are that meet keys, and the others."""
     widths = [0, 0]
     for (value, _), meets in columns.items():
         widths[not meets] += 1 if value is None else elements_of(value.type) // size
@@ -242,7 +239,6 @@ def _rows_of(constants: Constants, value: ir.Value, axis: int, size: int) -> Arr
 
 
 def _may_be_linear(array: Array) -> bool:
-    """Whether a column is one of numbers, and not the same in all rows."""
     return array.dtype.char in "fd" and bool(np.isfinite(array).all()) and not _is_same(array)
 
 
@@ -276,7 +272,6 @@ def _filled(found: RowClass, degrees: Degrees, groups: Groups, arrays: dict[ir.V
 
 
 def _is_outcome(column: Column, found: RowClass) -> bool:
-    """Whether a column is only added: an outcome rather than a covariate."""
     values = {column[0], *(value for value, _ in column[1])}
     used = [use.op.name for use in found.uses if values.intersection(use.op.operands)]
     return all(name in ("stablehlo.add", "stablehlo.subtract") for name in used)
@@ -312,7 +307,6 @@ class _Emission:
             use.op.results[0].replace_all_uses_with(result)
 
     def _hoist(self, place: ir.Operation) -> None:
-        """Moves what the rows are made from before a place."""
         group = self._plan.group
         own = {use.op for use in group.uses}
         read = [x for use in group.uses for x in use.op.operands if owner(x) not in own and x not in group.constants]
@@ -399,7 +393,6 @@ class _Emission:
         return made
 
     def _factor(self, own: int, wanted: int, scale: Scale) -> Array:
-        """What raises a degree: what became of ones, or of the scale."""
         rows, highest = self._plan.rows, self._plan.degrees.highest
         if not scale:
             return rows.weights if not own and wanted == highest else rows.ones

@@ -157,7 +157,6 @@ def _carried(found: Degrees, op: ir.Operation, scales: list[Scale], divisors: Ke
 
 
 def _values(op: ir.Operation) -> Sequence[int]:
-    """The operands of which the result is made, of an op that adds, chooses or arranges."""
     if op.name == "stablehlo.select":
         return 1, 2
     return range(len(op.operands)) if op.name in _ADDING else (0,)

@@ -103,7 +103,6 @@ def _mixed(hashed: Array, column: Array) -> Array:
 
 
 def _words(array: Array, size: int) -> Array:
-    """A table of the same bits, as 64-bit words."""
     flat = np.ascontiguousarray(array.reshape(size, -1))
     bits = flat.view(np.uint8).reshape(size, flat.shape[1] * flat.itemsize)
     missing = -bits.shape[1] % 8
@@ -205,12 +204,10 @@ _EXTENDED = 1 << 22  # multiplications that are done in extended precision, wher
 
 
 def _ranges(starts: Array, sizes: Array) -> Array:
-    """All places of ranges."""
     return np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
 
 
 def _factors(tables: Sequence[Array]) -> tuple[Array, Array]:
-    """Of tables of about one length: the columns' means, and the triangular factors of what is left without these."""
     means = np.stack([table.sum(axis=0, dtype=np.longdouble) / len(table) for table in tables])
     return means, _triangular([table - mean for table, mean in zip(tables, means, strict=True)])
 
@@ -234,7 +231,6 @@ def _triangular(tables: Sequence[Array]) -> Array:
 
 
 def _shorter(table: Array, count: int) -> Array:
-    """Rows with the same products of columns, from this many rows at a time."""
     whole = len(table) // count
     blocks = table[: whole * count].reshape(whole, count, table.shape[1])
     made = np.linalg.qr(blocks, mode="r").reshape(-1, table.shape[1])

@@ -277,7 +277,6 @@ def top_k(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list
 
 
 def _square(padder: Padder, a: Live) -> Live:
-    """`a` (..., n, n) with one size for rows and columns."""
     dim = padder.equate(a.dims[-2], a.dims[-1], "square matrix")
     return padder.fit(a, [*a.dims[:-2], dim, dim])
 
@@ -298,17 +297,14 @@ def _with_identity(padder: Padder, a: Live) -> Live:
 
 
 def _with_zeros(padder: Padder, a: Live) -> Live:
-    """The same with 0 in the padding of rows and columns."""
     return padder.zeros(a, [a.ndim - 2, a.ndim - 1])
 
 
 def _pads_matrix(a: Live) -> bool:
-    """Whether one of the last two axes has padding."""
     return any(type(dim) is not int for dim in a.dims[-2:])
 
 
 def _shorter(a: Live) -> list[Dim]:
-    """The dims of as many numbers as a matrix has rows or columns, whichever are fewer."""
     return [*a.dims[:-2], minimum(a.dims[-2], a.dims[-1])]
 
 

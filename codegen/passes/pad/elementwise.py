@@ -235,7 +235,6 @@ def _same_sizes(padder: Padder, like: Live, x: Live, what: str) -> Live:
 
 
 def _joined(carry: Live, x: Live) -> Live:
-    """A value with the facts that hold of it and of another: of a carry before and after the body, of branches."""
     pads = tuple(None if a is None else facts.join(a, x.pad(axis)) for axis, a in enumerate(carry.pads))
     return Live(carry.tensor, carry.dims, pads, facts.join(carry.whole, x.whole))
 

@@ -180,7 +180,6 @@ def _evaluate(name: str, direction: str, values: Sequence[Any], dtype: DType) ->
 
 
 def _both_zeros(values: Sequence[np.generic]) -> bool:
-    """Whether there is 0 and -0 among floats."""
     return len({bool(np.signbit(value)) for value in values if value == 0}) > 1
 
 

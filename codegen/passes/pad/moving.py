@@ -132,7 +132,6 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
 
 
 def _filling(fact: Fact, dtype: np.dtype[Any]) -> tuple[Any, Fact]:
-    """What goes on with padding: the same where it is a constant, else 0; as a value (None for 0) and as a fact."""
     return fact.value, facts.constant(0 if fact.value is None else fact.value, dtype)
 
 
@@ -161,7 +160,6 @@ def reshape(padder: Padder, operation: ir.Operation, operands: list[Live]) -> li
 
 
 def _elements(padder: Padder, x: Live) -> Dims | None:
-    """The elements of a scalar, vector or matrix of sizes, row by row."""
     if x.ndim == 2:
         return padder.tables.get(x.tensor.uid)
     return x.tensor.sizes
@@ -259,7 +257,6 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
 
 
 def _are_short(x: Live, start: int, count: int, new: Dims) -> bool:
-    """Whether two axes become one, or one two, of many short parts, of which a loop over rows moves more at a time."""
     short = math.prod(x.shape[start + count :]) <= 16
     return {count, len(new)} == {1, 2} and short and math.prod(x.shape) >= 1024
 

@@ -78,6 +78,5 @@ class Sequences:
         return None
 
     def _fits(self, found: Sequence, count: Dim, dtype: DType) -> bool:
-        """Whether nothing wraps around between the first element and the last."""
         ends = found.first, found.first + found.step * (count - 1)
         return self.builder.exact(tuple(map(self.dim, ends)), dtype)

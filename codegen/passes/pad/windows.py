@@ -286,7 +286,6 @@ def _dropped(
 
 
 def _component(indices: Tensor, component: int, vector_dim: int, shape: tuple[int, ...]) -> Tensor:
-    """One component of all index vectors."""
     if vector_dim == indices.ndim:
         return indices
     starts = [component if axis == vector_dim else 0 for axis in range(indices.ndim)]

@@ -67,7 +67,6 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
 
 
 def _joined(op: ir.Operation) -> ir.Value | None:
-    """A sum of pads, one of each repetition, as a concatenate: `emit.py` takes the run's stack for that."""
     return joined_pads(op, lambda boxes, _: require(len(boxes) >= SERIES, "no more pads than in a sum without a loop"))
 
 
@@ -114,7 +113,6 @@ def _roll_all(
 
 
 def _copied(block: ir.Block, known: Sequence[ir.Value], *values: ir.Value) -> list[ir.Value]:
-    """What a block returns, copied to the current place with other values for those that it knows."""
     return clone_block(block, dict(zip(known, values, strict=True)))[0]
 
 

@@ -245,7 +245,6 @@ def _rounds(places: List[tuple[int, int, int]], start: int, turns: int) -> int:
 
 
 def _distances(table: Array) -> tuple[int, int] | None:
-    """The distance of integers at equal distances, and the first."""
     if table.ndim > 1 or table.dtype.kind not in "iu" or len(table) < 2:
         return None
     first, last, steps = int(table[0]), int(table[-1]), np.diff(table.astype(object))
@@ -485,7 +484,6 @@ class _Loop:
             chain.places.append(self._carry(self.outer.emitter.resolve(code)))
 
     def _before(self, slot: int) -> list[int]:
-        """What the first repetitions read in place of earlier ones, the latest first."""
         codes: list[int] = self.run.codes[: self.run.lags[slot], slot].tolist()
         return codes[::-1]
 

@@ -44,7 +44,6 @@ def find_runs(snapshot: Snapshot, report: Report) -> tuple[Sequence, list[Run]]:
 
 
 def _left(sequence: Sequence, runs: list[Run]) -> int:
-    """How much is left of the ops, with something for each run: values that pass from one to another are stacked."""
     return len(sequence.ops) - sum((run.count - 1) * run.period for run in runs) + _APART * len(runs)
 
 
@@ -277,7 +276,6 @@ class Stretch(NamedTuple):
 
 
 def _mix(values: Array) -> Array:
-    """Spreads the bits of 64-bit numbers (splitmix64)."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))

@@ -204,7 +204,6 @@ def can(op: ir.Operation, moving: Sequence[bool], exact: bool) -> bool:
 
 
 def _rounds(op: ir.Operation) -> bool:
-    """Whether a reduction gives other bits in another order."""
     whole = dtype_of(op.results[0]).kind in "biu"
     names = [inner.operation.name for inner in op.regions[0].blocks[0].operations]
     return not whole and not (len(names) == 2 and names[0] in having("ordered"))
@@ -368,5 +367,4 @@ def _moved(plans: Sequence[Plan], number: int, chosen: Array) -> int:
 
 
 def _some(count: int, type_: ir.Type) -> int:
-    """Bytes of single values; a few at the ends of a run do not count."""
     return count * bytes_of(type_) if count >= 4 and isinstance(type_, ir.RankedTensorType) else 0

@@ -384,7 +384,6 @@ def transform(region: Region, plans: Sequence[Plan], report: Report) -> list[ir.
 
 
 def _is_light(op: ir.Operation, inside: Container[ir.Operation]) -> bool:
-    """Whether an op is made step by step: from nothing, or as work that nothing else wants as a whole."""
     if op.name in ("stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim"):
         return True
     return (is_elementwise(op) or op.name == "stablehlo.transpose") and not used_elsewhere(op, inside)
@@ -409,7 +408,6 @@ def _is_costly(region: Region, gone: set[ir.Value]) -> bool:
 
 
 def _part_of(stack: Stack, known: dict[ir.Value, ir.Value], barrier: bool) -> ir.Value:
-    """What a step writes into a stack."""
     made = ops.concatenate([known.get(write.value, write.value) for write in stack.writes], stack.axis)
     return ops.optimization_barrier([made])[0] if barrier else made
 

@@ -267,7 +267,6 @@ def _sum(value: ir.Value, like: ir.Operation) -> ir.Value:
 
 
 def _along(value: ir.Value, part: ir.Value, op: ir.Operation) -> ir.Value:
-    """One value for each result, for every element that goes into it."""
     reduced = integers(op, "dimensions")
     axes = [axis for axis in range(len(static_shape(part))) if axis not in reduced]
     return ops.broadcast_in_dim(value, static_shape(part), axes)
@@ -318,7 +317,6 @@ class SquaredDeviations(Accumulation):
         return [*mean, *add_to_sum(squares, between), stablehlo.or_(odd, seen)]
 
     def _parts(self, carries: Sequence[ir.Value]) -> tuple[list[ir.Value], list[ir.Value], ir.Value]:
-        """The carries of the mean, those of the sum of squares, and whether an element was infinite or NaN."""
         *sums, odd = carries
         return sums[: len(sums) // 2], sums[len(sums) // 2 :], odd
 
@@ -385,7 +383,6 @@ class Exponentials(Accumulation):
 
 
 def _or_zero(value: ir.Value) -> ir.Value:
-    """A value where it is finite, otherwise 0."""
     return stablehlo.select(stablehlo.is_finite(value), value, ops.filled(value, 0))
 
 
@@ -423,7 +420,6 @@ def _summed(op: ir.Operation, kind: str, region: Region) -> Difference | None:
 
 
 def _reduces(op: ir.Operation | None, monoid: str) -> bool:
-    """Whether an op is the reduction of one array by this."""
     reduces = op is not None and op.name == "stablehlo.reduce" and len(op.results) == 1
     return op is not None and reduces and monoid_of(op.regions[0].blocks[0]) == monoid
 
@@ -500,6 +496,5 @@ def exponentials(op: ir.Operation, region: Region) -> Exponentials | None:
 
 
 def _node(found: Difference, lifted: Mapping[ir.Value, Lifted]) -> Node:
-    """The sum as if it were one of the elements themselves."""
     first = found.through[0]
     return Node(first, lifted[found.value], (lifted[found.value], None))
