@@ -106,7 +106,7 @@ def test_functions_that_need_threads_are_not_forked(monkeypatch: Any) -> None:
     assert workers._fitting(chosen, work, point) is chosen
     if "fork" in multiprocessing.get_all_start_methods():
         given = workers.Workers(multiprocessing.get_context("fork"), given=True)
-        with pytest.warns(UserWarning, match="not called directly.*wait for ever"):
+        with pytest.warns(UserWarning, match="not called directly.*wait forever"):
             assert workers._fitting(given, work, point) is given
 
 
