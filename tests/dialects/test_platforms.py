@@ -86,7 +86,7 @@ def test_what_a_platform_does_not_have_is_named() -> None:
         ),
         (lambda: emit(jnp.linalg.eigvals, SQUARE, platforms=BOTH), r"lapack_sgeev_ffi \(cpu\); for cuda it has none"),
         (lambda: emit(jax.scipy.linalg.schur, SQUARE, platforms=["cuda", "cpu"]), r"for cuda it has none .*lapack"),
-        (lambda: emit(branches, ROWS, platforms=BOTH), "branch of its own .*platform_dependent"),
+        (lambda: emit(branches, ROWS, platforms=BOTH), "its own branch .*platform_dependent"),
     ):
         with pytest.raises(Unsupported, match=message):
             call()

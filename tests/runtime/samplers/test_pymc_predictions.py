@@ -1,6 +1,7 @@
 """PyMC's functions over a posterior in the mode: against PyMC's own, with PyTensor's evaluation in Python."""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ import pytest
 
 pm = pytest.importorskip("pymc", minversion="6")
 xr = pytest.importorskip("xarray")
-pytest.importorskip("hlograph.pymc")
+pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 
 from pymc_models import PLAIN, REFERENCE, build, imputed, name_of, parameter_out_of_bounds  # noqa: E402
 from scipy.stats import ks_2samp  # noqa: E402
@@ -20,6 +21,14 @@ MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
 PYTHON = {"compile_kwargs": {"mode": REFERENCE}}
 QUIET: dict[str, Any] = {"progressbar": False}
 DRAWS = 200
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _installed() -> Iterator[None]:
+    """Also where another test has taken out what the import puts into PyMC."""
+    pymc_on_hlograph.install(nutpie=False)
+    yield
+    pymc_on_hlograph.uninstall()
 
 
 def discrete():
