@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Report, Target, check_equal, show
+from harness import Report, Target, check_equal, run_child, show
 
 TITLE = "Cold start of saved models: from the start of the process to the first result (the processor's time)"
 WAYS = ("bundle", "program", "program, cache", "jax.export", "jax.export, cache")
@@ -162,11 +161,7 @@ def _child(*words: str, cache: bool) -> dict[str, float]:
         environment |= {"JAX_COMPILATION_CACHE_DIR": str(Path(words[-1], "cache"))}
         environment |= {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
         environment |= {"JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
-    command = [sys.executable, "-W", "ignore", __file__, *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(words)} failed:\n{done.stderr}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, float] = run_child(__file__, *words, environment=environment)
     return found
 
 

@@ -9,9 +9,7 @@ there is no graph: the clock starts at the Python function. Imports are measured
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from harness import Report, Target, Timing, check_equal, show
+from harness import Report, Target, Timing, check_equal, empty_caches, run_child, show
 from models import GRAPH_PEERS, JAX_GRAD, MODELS, PEERS, by_jax, by_jax_grad
 
 TITLE = "Graph to first result, fresh processes (ratio to PyTensor JAX)"
@@ -72,7 +70,9 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
                     progress(f"{model.name}: {peer}, round {number + 1} of {rounds}")
                     with tempfile.TemporaryDirectory(dir=folder) as empty:
                         output = Path(empty, "values.npz")
-                        found[peer].append(_child(peer, name, output, empty))
+                        found[peer].append(
+                            run_child(__file__, peer, name, str(output), environment=empty_caches(empty))
+                        )
                         values[peer] = list(np.load(output).values())
             check_equal(values)
             medians = {
@@ -88,17 +88,6 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     imports = [show(medians[peer]["import"], "s") for peer in peers]
     report.rows.append(("imports, not included", *imports))
     return report
-
-
-def _child(peer: str, model: str, output: Path, empty: str) -> dict[str, float]:
-    """Runs `measure` in a process of its own, with compile caches in an empty folder."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", "NUMBA_", "PYTENSOR_"))}
-    environment |= {"NUMBA_CACHE_DIR": f"{empty}/numba", "PYTENSOR_FLAGS": f"base_compiledir={empty}/pytensor"}
-    command = [sys.executable, "-W", "ignore", __file__, peer, model, str(output)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{peer} failed on {model}:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":

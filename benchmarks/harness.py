@@ -12,8 +12,12 @@ that still spin, a cache full of other data), and no one must always come after 
 from __future__ import annotations
 
 import gc
+import json
+import os
 import random
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,6 +150,27 @@ def _slice(call: Callable[[], Any], count: int) -> float:
     for _ in range(count):
         call()
     return (time.perf_counter() - start) / count
+
+
+def run_child(file: str, *words: str, environment: Mapping[str, str] | None = None) -> Any:
+    """Runs a file in its own process; the JSON that it prints last.
+
+    Raises:
+        RuntimeError: it fails; with what it wrote to stderr.
+    """
+    command = [sys.executable, "-W", "ignore", file, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)} failed:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def empty_caches(folder: str) -> dict[str, str]:
+    """The environment of a process that finds nothing compiled; its caches are in an empty folder."""
+    unwanted = ("JAX_", "XLA_", "NUMBA_", "PYTENSOR_")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
+    caches = {"NUMBA_CACHE_DIR": f"{folder}/numba", "PYTENSOR_FLAGS": f"base_compiledir={folder}/pytensor"}
+    return {**environment, **caches, "HLOGRAPH_CACHE": "off"}
 
 
 def settle(function: Any, call: Callable[[], Any], seconds: float = 120.0) -> None:

@@ -9,10 +9,8 @@ starts. Memory is the most that the process had meanwhile, less what it had befo
 from __future__ import annotations
 
 import json
-import os
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Report, Target, show
+from harness import Report, Target, empty_caches, run_child, show
 
 TITLE = "Large models of PyMC: value and gradient (memory beyond what the process had)"
 PEERS = ("STABLEHLO", "NUMBA", "JAX")
@@ -126,7 +124,8 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         for number in range(1 if quick else 3):
             for peer in PEERS:
                 progress(f"{name}: {peer}, round {number + 1}")
-                found[peer].append(_child(peer, name, scale))
+                with tempfile.TemporaryDirectory() as empty:
+                    found[peer].append(run_child(__file__, peer, name, scale, environment=empty_caches(empty)))
         for key in ("value", "norm"):
             for peer in PEERS[1:]:
                 np.testing.assert_allclose(
@@ -144,18 +143,6 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
                 Target(f"{name}: {what}, to the better peer", of[PEERS[0]] / min(of[p] for p in PEERS[1:]), LIMIT)
             )
     return report
-
-
-def _child(peer: str, name: str, scale: str) -> dict[str, float]:
-    """Runs `measure` in a process of its own, with compile caches in an empty folder."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", "NUMBA_", "PYTENSOR_"))}
-    with tempfile.TemporaryDirectory() as empty:
-        environment |= {"NUMBA_CACHE_DIR": f"{empty}/numba", "PYTENSOR_FLAGS": f"base_compiledir={empty}/pytensor"}
-        command = [sys.executable, "-W", "ignore", __file__, peer, name, scale]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{peer} failed on {name}:\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 if __name__ == "__main__":

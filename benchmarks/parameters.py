@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Report, Target, show
+from harness import Report, Target, run_child, show
 
 ROWS = 1000
 LIMIT = 1 << 20
@@ -111,7 +110,7 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
             found: dict[str, list[float]] = {}
             for step in ("write", "read"):
                 progress(f"{kind}, {step}")
-                found |= _child(step, kind, folder, str(rounds))
+                found |= run_child(__file__, step, kind, folder, str(rounds))
         medians = {name: statistics.median(values) for name, values in found.items()}
         cells = [f"{medians[name]:,.0f} MB" if "memory" in name else show(medians[name], "s") for name in COLUMNS[1:]]
         report.rows.append((kind, *cells))
@@ -124,15 +123,6 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
             weights = medians["memory to write"] / MEGABYTES
             report.targets.append(Target(f"{kind}: memory to write by the matrix's", weights, MEMORY))
     return report
-
-
-def _child(*words: str) -> dict[str, list[float]]:
-    command = [sys.executable, "-W", "ignore", __file__, *words]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(words)} failed:\n{done.stderr}")
-    found: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
-    return found
 
 
 def step(what: str, kind: str, folder: str, rounds: str) -> None:

@@ -22,7 +22,6 @@ import argparse
 import ctypes
 import json
 import math
-import os
 import shutil
 import statistics
 import subprocess
@@ -37,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from harness import Report, Target, Timing, check_equal, compare, settle, show
+from harness import Report, Target, Timing, check_equal, compare, empty_caches, run_child, settle, show
 from sampler_models import LINEAR_ALGEBRA, MODELS, value_and_gradient
 
 TITLE = "Samplers: eleven models of PyMC"
@@ -326,14 +325,8 @@ def measure_run(backend: str, name: str, draws: int) -> dict[str, float]:
 
 def child(*arguments: str) -> dict[str, float]:
     """Runs one of these in a process of its own, with compile caches in an empty folder."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_", "NUMBA_", "PYTENSOR_"))}
     with tempfile.TemporaryDirectory() as empty:
-        environment |= {"NUMBA_CACHE_DIR": f"{empty}/numba", "PYTENSOR_FLAGS": f"base_compiledir={empty}/pytensor"}
-        command = [sys.executable, "-W", "ignore", __file__, "--child", *arguments]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(arguments)}:\n{done.stderr}")
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+        found: dict[str, float] = run_child(__file__, "--child", *arguments, environment=empty_caches(empty))
     return found
 
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import Report, Target, show
+from harness import Report, Target, run_child, show
 from sampler_models import MODELS
 
 TITLE = "A second process: from a model to nutpie's first draw, without imports (the processor's time)"
@@ -84,11 +83,7 @@ def _child(way: str, name: str, folder: str) -> dict[str, float]:
     }
     if way != "JAX":
         del environment["JAX_COMPILATION_CACHE_DIR"]
-    command = [sys.executable, "-W", "ignore", __file__, way, name]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{way}, {name} failed:\n{done.stderr}")
-    times: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    times: dict[str, float] = run_child(__file__, way, name, environment=environment)
     return times
 
 
