@@ -60,9 +60,11 @@ class Predictor:
 
     def operands(self, seed: int, coords: Mapping[str, Sequence[Any]], data: Mapping[str, Any]) -> list[Array]:
         """What the function takes in a call."""
-        given: dict[str, Any] = {"seed": np.uint32(seed), **self._of_coords(coords), **data}
         if sorted(data) != sorted(self.data):
             raise ArgumentError(f"expected the data {self.data}, got {sorted(data)}")
+        if not 0 <= seed < 2**32:
+            raise ArgumentError(f"seed: expected an integer from 0 to below 2**32, got {seed}")
+        given: dict[str, Any] = {"seed": np.uint32(seed), **self._of_coords(coords), **data}
         found = []
         for a in self._arguments:
             x = np.asarray(given[a.name])

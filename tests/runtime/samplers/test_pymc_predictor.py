@@ -263,6 +263,9 @@ def test_other_refusals(file, tmp_path):
     for data, options in (({"x": DATA["x"]}, {}), ({**DATA, "z": 1}, {}), (DATA, {"coords": {"town": []}})):
         with pytest.raises(ArgumentError):
             predict(**data, **options)
+    for seed in (-1, 2**32):
+        with pytest.raises(ArgumentError, match=f"seed: .*{seed}"):
+            predict(**DATA, seed=seed)
     with pytest.raises(ArgumentShapeError):
         predict(x=np.zeros(3), place=np.zeros(2, int))
     with pytest.raises(IndexError):
