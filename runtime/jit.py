@@ -91,11 +91,10 @@ class Jit(Written):
         self._parameters = calls.Parameters(function, static_argnames, static_argnums, dims, data)
         self._static = self._parameters.static
         self._device = how.device
-        known = re.findall(
-            r"[^\W\d]\w*", " ".join(text for text in tree_util.tree_leaves(dims) if isinstance(text, str))
-        )
+        texts = [text for text in tree_util.tree_leaves(dims) if isinstance(text, str)]
+        known = {name for text in texts for name in re.findall(r"[^\W\d]\w*", text)}
         if unknown := [x for x in how.policy if x not in known] if isinstance(how.policy, Mapping) else []:
-            raise PolicyError(no_size("policy", unknown[0], sorted({*known})))
+            raise PolicyError(no_size("policy", unknown[0], sorted(known)))
         dropped = weakref.WeakMethod(self._drop_plans)
         self._programs = Programs(self._parameters.name, tuple(constraints), how, dropped)
         self._programs.data = self._parameters.data

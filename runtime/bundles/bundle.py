@@ -121,11 +121,8 @@ def bundle(
     executables = [stored for platform in wanted for stored in _compiled(read, chosen, platform, sizes)]
     named = {f"executables/{number}": stored for number, stored in enumerate(executables)}
     notes = source.notes if isinstance(source, Function) else {}
-    parts = {
-        MANIFEST: _manifest(chosen, named, notes),
-        PROGRAM: saved,
-        **{name: one.read() for name, one in named.items()},
-    }
+    parts = {MANIFEST: _manifest(chosen, named, notes), PROGRAM: saved}
+    parts |= {name: one.read() for name, one in named.items()}
     arrays = {name: np.frombuffer(data, np.uint8) for name, data in parts.items()}
     target = Path(path)
     try:
@@ -321,12 +318,8 @@ def _read(file: Tensors, refusal: str) -> tuple[str, dict[str, Any], CompileOpti
             for one in fields["executables"]
         ]
         shelf = {one.sizes.key: one for one in stored}
-        return (
-            fields["hlograph"],
-            dict(fields.get("notes", {})),
-            _options(fields["options"], trusted=not refusal),
-            shelf,
-        )
+        options = _options(fields["options"], trusted=not refusal)
+        return fields["hlograph"], dict(fields.get("notes", {})), options, shelf
     except _MALFORMED as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ArtifactError(
@@ -335,6 +328,7 @@ def _read(file: Tensors, refusal: str) -> tuple[str, dict[str, Any], CompileOpti
 
 
 def _options(fields: Mapping[str, Any], *, trusted: bool) -> CompileOptions:
+    """The options; of a file that is not trusted those that switch something off, the client, and default passes."""
     given = {name: x for name, x in fields["cpu"].items() if name not in OPTIONS}  # which there were once
     cpu, passes, numpy = CpuOptions(**given), tuple(fields["passes"]), fields["numpy"]
     if not trusted:
