@@ -247,6 +247,7 @@ class CFunction:
         return {**dict(zip(self.names, arrays, strict=False)), **by_name}
 
     def _bound(self, arguments: Sequence[Any]) -> FunctionData:
+        """Data as the executable takes it: padded, and with live sizes."""
         program, plan = self._program, self._executable.sizes
         signature = program.signature
         sizes = sizes_of_call(signature, arguments, len(program.bindings))

@@ -180,27 +180,27 @@ def _code(path: Path) -> str:
 # A module stands on the first shelf whose pattern fits.
 SHELVES = {
     "extras": (
-        1_960,
+        1_961,
         r"dialects/sparse/|.*aesara|codegen/passes/for_iree|codegen/sparse_parts|.*/(releases|versions)\.py",
     ),
     "cpu": (
-        5_830,
+        5_831,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs)|runtime/direct/|runtime/(c_function|wire)"
         r"|runtime/executables/(cpu_plan|direct_way|devices)",
     ),
     "deploy": (
-        5_023,
+        5_020,
         r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/stored|codegen/passes/\w+_linalg",
     ),
-    "models": (3_921, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
-    "tools": (1_842, r"tools/"),
-    "calls": (8_653, r"runtime/|hlograph/"),
+    "models": (3_933, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
+    "tools": (1_844, r"tools/"),
+    "calls": (8_655, r"runtime/|hlograph/"),
     "rules": (11_076, r"dialects/"),
     "pad": (3_204, r"codegen/passes/pad/"),
     "passes": (8_074, r"codegen/passes/"),
     "core": (16_402, r"codegen/"),
 }
-TESTS = 56_307  # lines of tests/ and lit_tests/
+TESTS = 56_310  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:

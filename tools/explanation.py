@@ -130,6 +130,7 @@ def explain(
 def _sections(
     source: Any, program: Program, function: Function | None, facts: Facts, sizes: Sequence[Size]
 ) -> Iterator[tuple[str, Rows]]:
+    """Title and rows of each part; those without rows are left out, but for `_ALWAYS`."""
     from ..runtime.executables import cpu_plan
     from ..runtime.jit import Jit
     from ..runtime.options import CpuOptions

@@ -160,6 +160,7 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
 def _walk_once(
     module: ir.Module, bounds: Mapping[str, int], pins: Mapping[str, int], env: _Environment
 ) -> tuple[Padder, PaddingError | None]:
+    """One run of the padding pass, whose module is thrown away; `env` gets the values that no run before reached."""
     padder = pad.prepare(module, bounds, least=pins, explaining=True)
     failed = None
     try:

@@ -457,6 +457,7 @@ def _report(module: ir.Module, original: Signature, demanded: Sequence[Constrain
 def _tested(
     module: ir.Module, demanded: Sequence[Constraint], original: Signature, values: Sequence[ir.Value]
 ) -> ir.Value:
+    """Which demands hold of arguments and results, as a vector, at the current place: a call of a function of them."""
     static = signatures.read(module)
     items: list[Argument | Result] = [*static.arguments, *static.results]
     builder = Builder(module.context, "sizes")

@@ -205,6 +205,8 @@ Trial = Callable[..., "tuple[Array, Array]"]
 
 
 def _until_accepted(key: Array, shape: Shape, uniforms: int, trial: Trial) -> Array:
+    """Rounds of trials; `trial` takes this many uniform numbers for each element, and gives values and flags."""
+
     def again(state: Any) -> Any:
         key, found, done = state
         key, *keys = random.split(key, 1 + uniforms)
@@ -294,6 +296,7 @@ def _from_an_urn(key: Array, good: Array, total: Array, count: Array, shape: Sha
 
 
 def _ratio_of_uniforms(less: Array, more: Array, count: Array) -> Trial:
+    """Trials in a table mountain hat around the mode; Stadlober's constants 2 sqrt(2 / e) and 3 - 2 sqrt(3 / e)."""
     total = less + more
     p = less / jnp.maximum(total, 1)
     center = count * p + 0.5
@@ -336,6 +339,7 @@ _TAIL = 5.0  # standard deviations from which a truncated tail is drawn by rejec
 def _truncated_normal(
     key: Array, shape: Shape, dtype: Any, mu: Array, sigma: Array, lower: Array, upper: Array
 ) -> Array:
+    """By inversion, on the side of the mean where most of the interval is; a tail by Marsaglia's rejection (1964)."""
     mu, sigma, lower, upper = (jnp.broadcast_to(x, shape).astype(np.float64) for x in (mu, sigma, lower, upper))
     a, b = (lower - mu) / sigma, (upper - mu) / sigma
     turned = a + b > 0
@@ -410,6 +414,7 @@ of_numbers(
 
 @samples(f"{_MULTIVARIATE}.CARRV")
 def _car(key: Array, shape: Shape, dtype: Any, mu: Array, w: Array, alpha: Array, tau: Array, is_valid: Array) -> Array:
+    """Normal variables of precision tau (D - alpha W): as its density has it, where PyMC draws its square."""
     w, alpha, tau = w.astype(dtype), alpha.astype(dtype)[..., None, None], tau.astype(dtype)[..., None, None]
     precision = tau * (jnp.eye(w.shape[-1], dtype=dtype) * w.sum(axis=-2)[..., None, :] - alpha * w)
     factor = jnp.linalg.cholesky(precision)

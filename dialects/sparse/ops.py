@@ -343,6 +343,7 @@ def block(kit: Kit, node: Any, x: Matrix, *bounds: Any) -> Matrix:
 
 
 def _chosen(kit: Kit, size: Any, chosen: slice) -> tuple[Any, Any]:
+    """For each row of a matrix its number among those that a slice chooses, or -1; and how many these are."""
     if chosen == slice(None):
         return kit.known(kit.arange(size)), size
     count = kit.arange(size)[chosen].shape[0]

@@ -140,6 +140,7 @@ class Serving:
         return entry.checks, outputs
 
     def _run_first(self, executable: Executable, run: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """A call that may compile; leaves nothing half-built behind."""
         with self._x64():
             try:
                 return run(*args)

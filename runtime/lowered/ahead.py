@@ -233,6 +233,7 @@ def completed(signature: Signature, known: Mapping[str, int], policy: PolicyArgu
 
 
 def _sizes_of(signature: Signature, args: Sequence[Any], known: Mapping[str, int]) -> dict[str, int]:
+    """The size of every root from arguments; those that are an argument's value, from it or from what was given."""
     shapes = shapes_of(signature.arguments, args)
     values = {}
     for root in signature.value_roots:

@@ -83,6 +83,7 @@ def to_jax_export(
 
 
 def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, ...]:
+    """The platforms to export for: those asked for, or the program's, or JAX's own, or those that it can run on."""
     module, said = program._module, program.signature.platforms
     here = possible(module)
     if platforms is None and said:

@@ -120,6 +120,7 @@ class Binding:
         self._cache_size = given.cache_size
 
     def _compiled(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        """The program; where no call can have sizes that it takes, what raises that at each call."""
         given, how = self.linker.options, self.linker.on_unsupported
         options: dict[str, Any] = {
             "name": self._name,
@@ -262,6 +263,7 @@ class Binding:
         self.forget_routes()
 
     def _learn(self, given: Sequence[Any]) -> None:
+        """After a call: the next one with such arguments takes a route, where there is one."""
         key = tuple([np.shape(x) for x, a in zip(given, self.arguments.values(), strict=True) if a.shaped])
         if key in self._routes:
             return

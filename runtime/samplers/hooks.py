@@ -267,6 +267,7 @@ def _by_value(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 @replacing
 def _checked(original: Any, mp_ctx: Any = None, *, mode: Any = None, quiet: bool = False) -> Any:
+    """PyMC's choice of a context, which is never fork by default where functions of ours may need threads."""
     context = original(mp_ctx, mode=mode, quiet=quiet)
     if not HOOKS.users or not is_ours(mode) or isinstance(context, Workers):
         return context
@@ -295,6 +296,7 @@ def one_process(original: Any, steppers: Any, parallelize: bool) -> Any:
 
 
 def _fitting(context: Any, work: Sequence[tuple[Any, Sequence[Any]]], point: Mapping[str, Any]) -> Any:
+    """The context for workers with this work: where nobody has chosen one, forks, if its functions let that be."""
     by_choice = not isinstance(context, Workers) or context.given
     if by_choice:
         fork = getattr(context, "get_start_method", multiprocessing.get_start_method)() == "fork"
@@ -318,6 +320,7 @@ def _works(step: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
 
 
 def _refusal(work: Any, variables: Sequence[Any], point: Mapping[str, Any]) -> str:
+    """Why a part of a step cannot run in a forked process, once its functions are compiled for it; "" if it can."""
     total = sum(np.size(point[v.name]) for v in variables if v.name in point)
     functions, error = _functions(work)
     for function in functions:
@@ -351,6 +354,7 @@ class _Finder(cloudpickle.Pickler):
 
 
 def _functions(work: Any) -> tuple[list[Any], str]:
+    """hlograph's functions in what a worker gets; and why there may be more."""
     finder = _Finder()
     try:
         finder.dump(work)

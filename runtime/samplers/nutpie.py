@@ -312,6 +312,7 @@ def _keys(*compiled: Any) -> dict[Any, str]:
 
 
 def _taking_data(compiled: Any) -> tuple[Function, list[Any]]:
+    """A compiled function of PyTensor's with its shared variables as further arguments; and these variables."""
     binding = compiled.vm.binding
     if isinstance(binding.function, Refusal):
         raise binding.function.error
