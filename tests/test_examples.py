@@ -61,3 +61,8 @@ def test_an_example(name):
     for package in {"state_space": ["pymc_extras"], "nutpie_varying_slopes": ["pymc", "nutpie"]}.get(name, []):
         pytest.importorskip(package)
     CHECKS[name](runpy.run_path(str(EXAMPLES / f"{name}.py"))["main"]())
+
+
+def test_the_demo_of_the_readme() -> None:
+    """`make demo`: its numbers are PyTensor's, and those of both files are the same."""
+    assert runpy.run_path(str(EXAMPLES / "breast_cancer.py"))["main"]() == 0
