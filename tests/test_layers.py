@@ -180,27 +180,27 @@ def _code(path: Path) -> str:
 # A module stands on the first shelf whose pattern fits.
 SHELVES = {
     "extras": (
-        1_961,
+        2_661,
         r"dialects/sparse/|.*aesara|codegen/passes/for_iree|codegen/sparse_parts|.*/(releases|versions)\.py",
     ),
     "cpu": (
-        5_831,
+        6_531,
         r"codegen/passes/(cpu_|pack_results|factor_loops|xla_bugs)|runtime/direct/|runtime/(c_function|wire)"
         r"|runtime/executables/(cpu_plan|direct_way|devices)",
     ),
     "deploy": (
-        5_020,
+        5_720,
         r"codegen/artifact/|runtime/(bundles|lowered)/|runtime/executables/stored|codegen/passes/\w+_linalg",
     ),
-    "models": (3_933, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
-    "tools": (1_844, r"tools/"),
-    "calls": (8_655, r"runtime/|hlograph/"),
-    "rules": (11_076, r"dialects/"),
-    "pad": (3_204, r"codegen/passes/pad/"),
-    "passes": (8_074, r"codegen/passes/"),
-    "core": (16_402, r"codegen/"),
+    "models": (4_633, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
+    "tools": (2_544, r"tools/"),
+    "calls": (9_355, r"runtime/|hlograph/"),
+    "rules": (11_776, r"dialects/"),
+    "pad": (3_904, r"codegen/passes/pad/"),
+    "passes": (8_774, r"codegen/passes/"),
+    "core": (17_102, r"codegen/"),
 }
-TESTS = 56_315  # lines of tests/ and lit_tests/
+TESTS = 57_300  # lines of tests/ and lit_tests/
 
 
 def test_no_shelf_outgrows_its_budget() -> None:
