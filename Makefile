@@ -38,8 +38,8 @@ help:
 	@echo 'make aarch64  direct calls on an ARM Linux that QEMU emulates: self-test, tests, 200 random programs (an hour and more)'
 	@echo 'make bench    side by side with other ways to run the same graphs'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
-	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, many chains, into docs/gpu.md (GPU=cpu tries it)'
-	@echo 'make ops      docs/ops.md: which ops of PyTensor run here, and in its own backends; docs/bad_input.md (some minutes)'
+	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, chains, for docs/reference/gpu.md (GPU=cpu tries it)'
+	@echo 'make ops      tables of docs/reference: ops of PyTensor here and in its own backends, bad input, passes (minutes)'
 	@echo 'make clean    remove build outputs and caches (keeps $(VENV))'
 
 setup: $(STAMP)
@@ -292,13 +292,13 @@ build/aot/.installed: pyproject.toml
 	@touch $@
 
 aot: build/aot/.installed
-	@$(AOT_PY) tests/aot/run.py --markdown docs/aot.md $(AOT)
+	@$(AOT_PY) tests/aot/run.py --markdown docs/reference/aot.md $(AOT)
 
 # On a machine with a GPU nothing is installed: GPU_PYTHON is what has JAX there. `make gpu-programs`, where PyTensor and
 # PyMC are, writes what such a machine cannot (build/aot/programs, build/gpu), to be copied to it.
 GPU ?= gpu
 GPU_PYTHON ?= $(if $(filter cpu,$(GPU)),$(PY),python3)
-GPU_PAGE = $(if $(filter gpu,$(GPU)),--markdown docs/gpu.md)
+GPU_PAGE = $(if $(filter gpu,$(GPU)),--markdown docs/reference/gpu.md)
 gpu:
 	@$(GPU_PYTHON) benchmarks/gpu.py --device $(GPU) $(GPU_PAGE)
 
@@ -306,8 +306,8 @@ gpu-programs: setup
 	@$(PY) benchmarks/gpu.py prepare
 
 ops: $(STAMP)
-	@$(PY) tests/op_coverage.py --markdown docs/ops.md
-	@$(PY) tests/bad_inputs.py --markdown docs/bad_input.md
+	@$(PY) tests/op_coverage.py --markdown docs/reference/ops.md
+	@$(PY) tests/bad_inputs.py --markdown docs/reference/bad_input.md
 	@$(PY) tests/pass_table.py
 
 clean:

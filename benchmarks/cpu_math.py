@@ -2,7 +2,7 @@
 
 Each case is one function of an array of 100, 1,000 or 10,000 elements, which is on the device, on a synchronous client;
 "an addition" is what such a call costs by itself. Results are compared first. XLA's thread pool and its library for
-sums are off for the formulas, as in docs/cpu_math.md; XLA's own ops are compiled as they are by default.
+sums are off for the formulas, as in docs/explanation/cpu_math.md; XLA's own ops are compiled as they are by default.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python benchmarks/run.py --only data
 
 "all rows" is hlograph without the passes `compress_rows` and `fold_constants`. NumPy arrays in, NumPy arrays out; a
-function is settled before it is timed (docs/direct_call.md). A first call is from the graph with its gradient to the
-first result, in this process; its ratio is the median of three in turn. `--quick` leaves Numba out.
+function is settled before it is timed (docs/explanation/direct_call.md). A first call is from the graph with its
+gradient to the first result, in this process; its ratio is the median of three in turn. `--quick` leaves Numba out.
 """
 
 from __future__ import annotations

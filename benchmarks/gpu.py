@@ -1,7 +1,7 @@
 """One command for a machine with a GPU: what is tested and measured there, in 35 minutes at most; `make gpu`.
 
     python benchmarks/gpu.py prepare                 # where PyTensor and PyMC are: programs into build/gpu
-    python benchmarks/gpu.py [--device gpu] [--seconds 2100] [--steps NAME ...] [--again] [--markdown docs/gpu.md]
+    python benchmarks/gpu.py [--device gpu] [--seconds 2100] [--steps NAME ...] [--again] [--markdown PAGE]
 
 Nothing is installed: a step whose libraries are missing is left out, and the page says so. Each step is a process of
 its own, limited to what is left of the time. Its result is kept in build/gpu/DEVICE.json at once: another run goes on

@@ -174,7 +174,7 @@ def empty_caches(folder: str) -> dict[str, str]:
 
 
 def settle(function: Any, call: Callable[[], Any], seconds: float = 120.0) -> None:
-    """Calls one of hlograph's functions until it is settled how they run, see docs/direct_call.md."""
+    """Calls one of hlograph's functions until it is settled how they run, see docs/explanation/direct_call.md."""
     end = time.perf_counter() + seconds
     call()
     while time.perf_counter() < end:

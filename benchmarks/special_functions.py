@@ -257,7 +257,7 @@ def page(title: str, points: int, rows: Sequence[tuple[str, ...]]) -> str:
         "where it is), SciPy, which PyTensor's own evaluation calls, and PyTensor's JAX mode. Near a zero a",
         "relative error is large. An error's name stands where a backend has no implementation. `j0`, `j1`, `jv`,",
         "`owens_t` and `hyp2f1` are SciPy's in hlograph, too. Written by",
-        "`benchmarks/special_functions.py --markdown docs/special_functions.md`.",
+        "`benchmarks/special_functions.py --markdown docs/reference/special_functions.md`.",
         "",
         f"| {' | '.join(COLUMNS)} |",
         "|---" * len(COLUMNS) + "|",

@@ -269,7 +269,7 @@ class Program:
 
         Args:
             passes: "default"; "exact", which keeps every bit of the results and leaves out what cannot; "none"; or a
-                list of passes, of which a name may carry options: `specialize{n=3}`; see docs/passes.md.
+                list of passes, of which a name may carry options: `specialize{n=3}`; see docs/reference/passes.md.
             reports: takes each pass's account of what it did to which op, and what it left alone and why.
 
         Raises:

@@ -10,15 +10,15 @@ Out: a `Signature`; and back, so that the module's text alone carries everything
                hlograph.counts = [["nonzero_0", "n"], ["repeat_0", ""]], hlograph.platforms = ["cpu", "cuda"]
 `hlograph.values` names the roots that are an integer argument's own elements (one for a scalar, `""` for elements that
 are no size), `hlograph.key` says that an argument is a PRNG key of that implementation, as integers, `hlograph.sparse`
-that it is a part of a sparse matrix (docs/sparse.md). A padded program has `hlograph.live = ["n", "8"]` on arguments
-and results, `hlograph.size = "n"` on the scalars that are live sizes, and `hlograph.live_values` in place of
+that it is a part of a sparse matrix (docs/how-to/sparse.md). A padded program has `hlograph.live = ["n", "8"]` on
+arguments and results, `hlograph.size = "n"` on the scalars that are live sizes, and `hlograph.live_values` in place of
 `hlograph.values`; its reductions and contractions have `hlograph.live` for the axes that they reduce. With checks, the
 function's last result is the vector of their flags: booleans, or, where one of them is in a loop, int32: 1 for what
-holds, and `-i` for what failed in step `i` first (0 for what is in no loop).
-`hlograph.counts` names the sizes that the program computes from data, each with its upper bound, or "" where sizes
-give none; results, constraints and later bounds may depend on them. Those computed, and known, only in a branch are
-`hlograph.local_counts`; nothing in the signature depends on them. `hlograph.platforms` are those that the program is
-for; without it, it runs wherever what it calls is there.
+holds, and `-i` for what failed in step `i` first (0 for what is in no loop). `hlograph.counts` names the sizes that the
+program computes from data, each with its upper bound, or "" where sizes give none; results, constraints and later
+bounds may depend on them. Those computed, and known, only in a branch are `hlograph.local_counts`; nothing in the
+signature depends on them. `hlograph.platforms` are those that the program is for; without it, it runs wherever what it
+calls is there.
 """
 
 from __future__ import annotations

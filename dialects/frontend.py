@@ -51,9 +51,9 @@ def emit_stablehlo(
         constraints: for a function, what JAX may take for granted of the sizes besides `n >= 1`: `"n >= 2"`,
             `"n % 8 == 0"`.
         on_unsupported: for a graph, what becomes of ops without a rule: they are refused, or with "host" run by the
-            graph library itself, in Python, which the program calls (docs/host.md).
+            graph library itself, in Python, which the program calls (docs/how-to/host.md).
         parameter_limit: constants of this many bytes are parameters: arguments that callers do not give, so that no
-            module or executable holds a copy (docs/files.md). For a graph those of floating-point numbers, for a
+            module or executable holds a copy (docs/how-to/files.md). For a graph those of floating-point numbers, for a
             function what it closes over. By default all constants are in the module.
         platforms: those that the program is for, some of "cpu", "cuda", "rocm" and "tpu". It says so, in files too:
             it is compiled, bundled and exported for these and no others, and everything in it is what all of them

@@ -1,4 +1,5 @@
-"""What the site has besides Sphinx's pages: each page as plain Markdown beside it, and `llms.txt`, which lists them.
+"""What the site has besides Sphinx's pages: each page as plain Markdown beside it, `llms.txt`, which lists them, and
+redirects from the addresses that pages had while all of them were in one folder.
 
 Docstrings hold Markdown's code: backticks, and blocks that are indented. Both become reStructuredText's.
 """
@@ -12,6 +13,10 @@ from pygments import token
 from pygments.lexer import RegexLexer
 
 SITE = "https://hlograph.readthedocs.io/en/latest"
+MOVED = """<!doctype html><meta charset="utf-8"><title>Moved</title>
+<script>location.replace("{page}" + location.hash)</script>
+<meta http-equiv="refresh" content="0; url={page}"><a href="{page}">This page has moved.</a>
+"""
 
 
 class Mlir(RegexLexer):
@@ -58,6 +63,9 @@ def write(app: Any, error: Exception | None) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, target)
             lines.append(f"- [{app.env.titles[page].astext()}]({SITE}/{page}.md)")
+            before = Path(app.outdir, f"{source.stem}.html")
+            if not page.startswith("tutorials/") and not before.exists():
+                before.write_text(MOVED.format(page=f"{page}.html"))
     Path(app.outdir, "llms.txt").write_text("\n".join([*lines, ""]))
 
 

@@ -2,7 +2,7 @@
 
 python examples/stages.py
 
-Its output is the text in docs/stages.md, into which `python examples/stages.py docs/stages.md` writes it.
+`python examples/stages.py docs/explanation/stages.md` writes its output, which is the text of that page, there.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     compiled = hlograph.nutpie.compile_pymc_model(model)
     trace = nutpie.sample(compiled)
 
-docs/samplers.md says what runs without Python, and what else the functions' addresses are good for.
+docs/how-to/samplers.md says what runs without Python, and what else the functions' addresses are good for.
 """
 
 from __future__ import annotations

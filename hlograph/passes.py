@@ -1,4 +1,4 @@
-"""Rewrites of your own: a function on a matched op, registered in one line; see docs/passes.md.
+"""Rewrites of your own: a function on a matched op, registered in one line; see docs/reference/passes.md.
 
     from hlograph.passes import rewrite, defining, require, single_use, stablehlo
 
@@ -7,7 +7,7 @@
         ...
 
 Re-exports what a rewrite needs; `stablehlo`, `chlo` and `func` are MLIR's builders of ops, `ir` its bindings. The names
-here, and what they take, stay as they are as long as `API` does; see docs/versions.md.
+here, and what they take, stay as they are as long as `API` does; see docs/reference/versions.md.
 """
 
 from .codegen.ir import ops as ops

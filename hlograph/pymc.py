@@ -14,7 +14,7 @@
     predict = hlograph.pymc.predictor(model, trace, "model.hlo", results=["mean", 0.05, 0.95])
 
 What the import puts into PyMC and nutpie acts on modes of hlograph's only; `uninstall()` takes it out, `install()` puts
-it back. Without nutpie, or with PyMC 5, nothing is put there. See docs/samplers.md and docs/pymc.md.
+it back. Without nutpie, or with PyMC 5, nothing is put there. See docs/how-to/samplers.md and docs/how-to/pymc.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`CFunction`: a compiled function as a C function, for callers that are not Python.
 
 In: a `Function`, and values for the arguments that callers do not give (*data*). Out: an address. Where the direct call
-can run the executable (docs/direct_call.md), a call needs neither Python nor its lock; elsewhere the address is that of
-a callback into Python, which is slower and takes the lock, and a warning says why.
+can run the executable (docs/explanation/direct_call.md), a call needs neither Python nor its lock; elsewhere the
+address is that of a callback into Python, which is slower and takes the lock, and a warning says why.
 
     Function ── program for the sizes ── Executable.ahead ── DirectCall.of (compares) ── CProgram (native)
                                                 └─ otherwise ─────────────────────── _Callback (Python)

@@ -51,24 +51,24 @@ def function(
         inputs: the graph's inputs, in call order.
         results: one output variable, or several.
         dims: names or sizes for the axes of inputs, see `emit_stablehlo`; with `{"x": ("b", "n[b]")}` the graph is of
-            one row (`x` is a vector), and the callable takes `b` rows, each with its own `n`: see docs/ragged.md.
+            one row (`x` is a vector), and the callable takes `b` rows, each with its own `n`: docs/how-to/ragged.md.
         data: inputs and shared variables, or their names, that stay the same for many calls: what only they decide is
-            computed when they change, see docs/data.md.
+            computed when they change, see docs/how-to/data.md.
         device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         name: the program's name, seen in profiles.
         rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
-            stabilization), "full" for those of its own compiled modes, False for none; see docs/rewriting.md.
+            stabilization), "full" for those of its own compiled modes, False for none: docs/explanation/rewriting.md.
         cache_size: how many executables are kept.
         policy: how sizes are handled: "auto" (exact for the first, then padded to buckets), "exact" (one compile per
             size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
             name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
         optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
-            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/passes.md.
+            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/reference/passes.md.
         cpu: how executables for CPU are made: "auto" (on JAX's client where JAX arrays come back, on a synchronous one
             of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
-            "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/cpu.md.
+            "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/explanation/cpu.md.
         outputs: "jax" or "numpy", the arrays that calls return.
-        on_unsupported: "host" has ops without a lowering rule run by the graph library, in Python; see docs/host.md.
+        on_unsupported: "host" has ops without a lowering rule run by the graph library, in Python: docs/how-to/host.md.
 
     Returns:
         The callable. A single output comes back as one array, several as a tuple.

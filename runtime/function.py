@@ -366,7 +366,7 @@ class Function(Written):
         return AheadFunction(self.program, None, self.options).lower(*arrays, sizes=sizes)
 
     def c_function(self, *arguments: Any, form: FormName = "arrays") -> CFunction:
-        """The function for callers in C: an address that any number of threads may call, see docs/c_functions.md.
+        """The function for callers in C: an address that any number of threads may call: docs/how-to/c_functions.md.
 
         Where the direct call can run it, calls need neither Python nor its lock; elsewhere they go through Python, and
         a warning says why. Shared variables of the graph have the values of now.

@@ -508,7 +508,7 @@ def jit(
 
     Args:
         function: what `jax.jit` takes; without it, a decorator is returned. `jax.grad`, `jax.vmap` and `jax.jit` take
-            what comes back: its derivatives and batches are programs for all sizes too; see docs/jax.md.
+            what comes back: its derivatives and batches are programs for all sizes too; see docs/how-to/jax.md.
         dims: names for axes by parameter; for a pytree by prefix: a tuple of names counts for all leaves with that many
             axes, a dictionary or tuple of such for its entries. The same name means the same size. None leaves an axis
             as it is: another size is another trace, as for `jax.jit`.
@@ -517,7 +517,7 @@ def jit(
         static_argnames: parameters that are compile-time constants, as for `jax.jit`.
         static_argnums: the same by place.
         data_argnames: parameters that stay the same for many calls: what only they decide is computed when they change,
-            see docs/data.md.
+            see docs/how-to/data.md.
         constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
             run by `jax.jit`.
         cache_size: how many executables each program keeps.

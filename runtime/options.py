@@ -37,7 +37,7 @@ class CpuOptions:
         pack: one flat array for small results, where NumPy arrays come back.
         direct: calls of the compiled kernels without PJRT, on the synchronous client: None for where that is faster
             and a self-test has passed on this machine; True insists, also where it is not faster, and waits for the
-            self-test; see docs/direct_call.md. The environment's `HLOGRAPH_DIRECT=0` is off.
+            self-test; see docs/explanation/direct_call.md. The environment's `HLOGRAPH_DIRECT=0` is off.
     """
 
     client: Client = "auto"

@@ -1,6 +1,6 @@
-"""What becomes of input that an op cannot take: PyTensor's evaluation, its JAX mode, and hlograph. docs/bad_input.md.
+"""What becomes of input that an op cannot take, for docs/reference/bad_input.md: PyTensor, its JAX mode, hlograph.
 
-    python tests/bad_inputs.py --markdown docs/bad_input.md
+    python tests/bad_inputs.py --markdown docs/reference/bad_input.md
 
 In: the graphs of `CASES`, each with a value that is wrong for it. Out: a page with a row for each. `outcome` says in
 a few words what a call gives: the error's class, or the kind of the numbers. `mistake` is what a test asks for: where
@@ -34,7 +34,7 @@ class Case:
         what: for the page.
         graph: from variables to an output, or several.
         values: arguments.
-        differs: why hlograph has another answer than PyTensor where it has; such rows stand in docs/limits.md too.
+        differs: why hlograph has another answer than PyTensor where it has; such rows are in docs/reference/limits.md.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""What IREE makes of the graphs of `op_cases`, with known sizes: the table of docs/iree.md.
+"""What IREE makes of the graphs of `op_cases`, with known sizes: the table of docs/how-to/iree.md.
 
     python tests/iree_table.py [--jobs 2] [--only Softmax,Pad]
 
@@ -24,7 +24,7 @@ from op_cases import CASES
 import hlograph
 from hlograph.errors import HlographError
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "iree.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "how-to" / "iree.md"
 START, END = "<!-- the table: python tests/iree_table.py -->\n", "<!-- its end -->\n"
 SECONDS, CHUNK = 300, 12
 NAMES = list(CASES)

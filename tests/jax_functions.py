@@ -1,6 +1,6 @@
-"""Which functions of JAX share one program between lengths: the table of docs/jax_functions.md.
+"""Which functions of JAX share one program between lengths: the table of docs/reference/jax_functions.md.
 
-    python tests/jax_functions.py --markdown docs/jax_functions.md    # all of them: half an hour
+    python tests/jax_functions.py --markdown docs/reference/jax_functions.md    # all of them: half an hour
     python tests/jax_functions.py --only convolve
 
 In: the expressions of `jax_cases`, and for each its value, `jax.jvp` and gradient as functions under
@@ -246,7 +246,7 @@ def page(rows: list[tuple[Case, list[tuple[str, str]]]], modes: Sequence[str]) -
         "# Functions of JAX over a named axis",
         "",
         "Which functions of JAX share one program between lengths under `hlograph.jit(f, dims=...)`. Written by",
-        f"`.venv/bin/python tests/jax_functions.py --markdown docs/jax_functions.md`, with JAX {version('jax')}.",
+        f"`.venv/bin/python tests/jax_functions.py --markdown docs/reference/jax_functions.md`, JAX {version('jax')}.",
         "",
         f"Each is run at the lengths {', '.join(map(str, LENGTHS))}, padded to one bound, and compared with `jax.jit`.",
         "*x*: one trace and one executable for all, but for 1 and 3, which may have one of their own. *exact*: every",

@@ -1,4 +1,4 @@
-"""One graph for each op class of PyTensor that has a rule: what docs/ops.md and benchmarks/ops.py are measured with.
+"""One graph for each op class of PyTensor that has a rule, for docs/reference/ops.md and benchmarks/ops.py.
 
 `CASES` maps a class's name to a `Case`. Arguments are words for kinds of arrays (`ARGUMENTS`), all of one size `n`, so
 that the same graph serves as a test of a few elements and as a benchmark of many. Where signs, phases or an order are

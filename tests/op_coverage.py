@@ -1,6 +1,6 @@
-"""Which op classes of PyTensor have a lowering rule, beside those that its own backends have: the table of docs/ops.md.
+"""Which op classes of PyTensor have a lowering rule, here and in its own backends: the table of docs/reference/ops.md.
 
-    python tests/op_coverage.py --markdown docs/ops.md
+    python tests/op_coverage.py --markdown docs/reference/ops.md
 
 In: the installed PyTensor, with its JAX and Numba dispatch, and the graphs of `op_cases`, which are run (some minutes).
 Out: a page. A class counts as JAX's or Numba's if dispatch finds an implementation for it, through a base class too; as
@@ -80,7 +80,7 @@ REMARKS = {
 }
 
 
-PAGE = Path(__file__).resolve().parent.parent / "docs/ops.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs/reference/ops.md"
 
 
 def of_this_release() -> bool:
@@ -362,8 +362,8 @@ def page(marks: Marks) -> str:
         "*GPU*: the module for a GPU calls nothing that only a CPU has ([aot](aot.md) says what compiles there).",
         "Results are compared with PyTensor's own evaluation, draws with each other. A dash means that the column does",
         "not apply: no size is dynamic, PyTensor has no gradient, a size cannot differ within a batch.",
-        "An op without a rule is refused by name; [contributing](contributing.md) says how to add one, and",
-        "[limits](limits.md) which arguments are refused.",
+        "An op without a rule is refused by name; [contributing](../developers/contributing.md) says how to add one,",
+        "and [limits](limits.md) which arguments are refused.",
         "",
     ]
     rows = defaultdict(list)

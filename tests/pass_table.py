@@ -1,4 +1,4 @@
-"""The table of passes in docs/passes.md, as the registry has them.
+"""The table of passes in docs/reference/passes.md, as the registry has them.
 
     python tests/pass_table.py
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hlograph.codegen.passes.registry import DEFAULT, PASSES, parse_spec
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "passes.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "passes.md"
 START, END = "<!-- the table of passes: python tests/pass_table.py -->\n", "<!-- its end -->\n"
 
 

@@ -21,8 +21,8 @@ PAGES = {
     "tutorials/eight_schools.html": ("runs without Python: True", 'src="../_images/', "How long one waits"),
     "reference/api.html": ("hlograph.emit_stablehlo", "parameter_limit", "[source]"),
     "reference/command_line.html": ("hlograph explain", "--policy TEXT"),
-    "glossary.html": ('id="term-live-part"',),
-    "search.html?q=ragged": ("ragged.html", "matching the search query"),
+    "reference/glossary.html": ('id="term-live-part"',),
+    "search.html?q=ragged": ("how-to/ragged.html", "matching the search query"),
 }
 WIDE, NARROW = "1400,1200", "480,1000"
 DARK = ("--blink-settings=preferredColorScheme=0",)

@@ -1,4 +1,4 @@
-"""Input that an op cannot take: nothing wrong is returned, and docs/bad_input.md has a row for each."""
+"""Input that an op cannot take: nothing wrong is returned, and docs/reference/bad_input.md has a row for each."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import pytest
 from bad_inputs import CASES, Case, answer, mistake
 from op_coverage import of_this_release
 
-PAGE = Path(__file__).resolve().parent.parent / "docs/bad_input.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs/reference/bad_input.md"
 
 
-@pytest.mark.skipif(not of_this_release(), reason="docs/bad_input.md is of another PyTensor")
+@pytest.mark.skipif(not of_this_release(), reason="docs/reference/bad_input.md is of another PyTensor")
 @pytest.mark.sampled(32)
 @pytest.mark.parametrize("mode", ["hlograph", "padded"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)

@@ -1,4 +1,4 @@
-"""docs/ops.md is what `make ops` writes, and its marks hold; one graph for each op class as a file, and in a plugin."""
+"""docs/reference/ops.md is what `make ops` writes, and its marks hold; each op class as a file, and in a plugin."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ from hlograph.errors import HlographError
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.skipif(not of_this_release(), reason="docs/ops.md is of another PyTensor")
+@pytest.mark.skipif(not of_this_release(), reason="docs/reference/ops.md is of another PyTensor")
 def test_the_table_of_ops_is_the_one_that_is_written(tmp_path: Path) -> None:
     found = tmp_path / "ops.md"
     # In a process of its own: it imports all of PyTensor and its other backends.
@@ -30,7 +30,7 @@ def test_the_table_of_ops_is_the_one_that_is_written(tmp_path: Path) -> None:
     assert rows["Solve"].startswith("| `Solve` | x | x |  | x | x | x | x | x | x |")
 
 
-@pytest.mark.skipif(not of_this_release(), reason="docs/ops.md is of another PyTensor")
+@pytest.mark.skipif(not of_this_release(), reason="docs/reference/ops.md is of another PyTensor")
 @pytest.mark.sampled(60)
 @pytest.mark.parametrize("name", CASES)
 def test_the_marks_of_an_op_hold(name: str) -> None:

@@ -110,7 +110,8 @@ TAKING: dict[str, tuple[Callable[..., Any], int]] = {  # and how many parameters
 
 
 def test_the_table_of_options_is_what_calls_take() -> None:
-    rows = [line.split(" | ") for line in (ROOT / "docs/options.md").read_text().splitlines() if line.startswith("| `")]
+    page = (ROOT / "docs/reference/options.md").read_text()
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
     named = [
         (re.findall(r"`(\w+)`", options), set(re.findall(r"`(\w+)`", calls)), line) for options, _, calls, line in rows
     ]

@@ -113,10 +113,10 @@ def test_what_short_pages_say(page, places, said, capsys):
 
 
 def test_functions_in_jax(capsys):
-    found = run("docs/jax.md", 0)
+    found = run("docs/how-to/jax.md", 0)
     assert "stablehlo_call[callee=logp_grad]" in capsys.readouterr().out
     assert found["logp"].stats is not None
-    found = run("docs/jax.md", 1, hlograph=found["hlograph"], x=np.arange(9.0))
+    found = run("docs/how-to/jax.md", 1, hlograph=found["hlograph"], x=np.arange(9.0))
     explained = capsys.readouterr().out
     for guard in ("n != 2", "n != 5", "n >= 8"):
         assert guard in explained
@@ -129,7 +129,7 @@ def test_functions_in_jax(capsys):
 def test_a_rewrite_that_makes_functions():
     from hlograph import passes
 
-    run("docs/passes.md", "def gated_call", __name__="test_readme")
+    run("docs/reference/passes.md", "def gated_call", __name__="test_readme")
     try:
         x = np.linspace(-3, 3, 12).astype(np.float32).reshape(3, 4)
 
@@ -147,24 +147,24 @@ def test_a_rewrite_that_makes_functions():
 
 
 def test_random_variables():
-    found = run("docs/random.md", 0, 1)
+    found = run("docs/reference/random.md", 0, 1)
     assert found["outcomes"].shape == (5,)
     assert found["again"].shape == (3,)
 
 
 def test_rows_of_different_lengths():
-    found = run("docs/ragged.md", 0)
+    found = run("docs/how-to/ragged.md", 0)
     rnn, w, rows = found["rnn"], found["w"], found["rows"]
     for own, x in zip(found["found"], rows, strict=True):
         np.testing.assert_allclose(own, rnn(w, x), rtol=1e-5)
     expected = jax.grad(lambda w: sum((rnn(w, x) ** 2).sum() for x in rows))(w)
     np.testing.assert_allclose(found["gradient"], expected, rtol=1e-4)
-    logp = run("docs/ragged.md", 1, **found)["logp"]
+    logp = run("docs/how-to/ragged.md", 1, **found)["logp"]
     np.testing.assert_allclose(logp([np.ones(3), np.zeros(0), np.ones(5)], 0.5), [-0.375, 0, -0.625])
 
 
 def test_small_models(capsys):
-    found = run("docs/cpu.md", 0)
+    found = run("docs/explanation/cpu.md", 0)
     assert "'client: synchronous'" in capsys.readouterr().out
     value, *slopes = found["fn"](np.arange(8.0), 0.5, 0.1)
     scaled = (np.arange(8.0) - 0.5) * np.exp(-0.1)
@@ -175,27 +175,27 @@ def test_small_models(capsys):
 
 def test_the_mode():
     with pytensor.config.change_flags(mode=pytensor.config.mode):
-        found = run("docs/pytensor_mode.md", 0)
+        found = run("docs/how-to/pytensor_mode.md", 0)
         assert pytensor.config.mode == "STABLEHLO"
     np.testing.assert_array_equal(found["fn"](np.ones(3)), [2.0, 2.0, 2.0])
     np.testing.assert_allclose(found["padded"](np.zeros(7)), 7)
 
 
 def test_named_dimensions(capsys):
-    found = run("docs/pytensor_mode.md", 1)
+    found = run("docs/how-to/pytensor_mode.md", 1)
     assert "(x: float64[city, month], y: float64[month]) -> (out0: float64[city])" in capsys.readouterr().out
     x, y = np.linspace(-1, 1, 60).reshape(5, 12), np.linspace(0, 1, 12)
     np.testing.assert_allclose(found["function"](x, y), (np.exp(x) * y).sum(1))
 
 
 def test_sizes_from_data(capsys):
-    found = run("docs/padding.md", 1)
+    found = run("docs/explanation/padding.md", 1)
     assert "nonzero_0  computed from data" in capsys.readouterr().out
     np.testing.assert_array_equal(found["picked"](np.arange(5.0), np.arange(5) > 2)[0], [3.0, 4.0])
 
 
 def test_a_program_as_a_file(tmp_path, capsys):
-    found = run("docs/stages.md", 0, "program.save")
+    found = run("docs/explanation/stages.md", 0, "program.save")
     assert "stablehlo.multiply %x, %y" in capsys.readouterr().out
     assert (tmp_path / "product.mlir").exists()
     [result] = [found["again"].interpret(np.ones(5), np.ones(5))]
@@ -205,8 +205,8 @@ def test_a_program_as_a_file(tmp_path, capsys):
 def test_an_unrolled_loop_is_a_loop_again():
     import jax.numpy as jnp
 
-    found = run("docs/passes.md", "def f(x, t)", hlograph=hlograph, jnp=jnp)
-    said = re.search(r'# (\d+) ops; with optimize="exact" (\d+)', block("docs/passes.md", "def f(x, t)"))
+    found = run("docs/reference/passes.md", "def f(x, t)", hlograph=hlograph, jnp=jnp)
+    said = re.search(r'# (\d+) ops; with optimize="exact" (\d+)', block("docs/reference/passes.md", "def f(x, t)"))
     t = np.linspace(-0.56, -0.53, 1000)
     for optimize, size in zip(("default", "exact"), map(int, said.groups()), strict=True):
         lowered = hlograph.jit(found["f"], optimize=optimize).lower(1.0, jnp.asarray(t, "float32"))
@@ -217,7 +217,8 @@ def test_an_unrolled_loop_is_a_loop_again():
         np.testing.assert_allclose(lowered.compile()(1.0, jnp.asarray(t, "float32")), exact, rtol=1e-3)
 
 
-# What the blocks of docs/contributing.md take for granted; they are run where they register nothing for other tests.
+# What the blocks of docs/developers/contributing.md take for granted; they are run where they register nothing for
+# other tests.
 JOURNEYS = """
 import re, sys, textwrap
 from pathlib import Path
@@ -266,7 +267,7 @@ np.testing.assert_allclose(wanted[0], np.exp(3 * args[0]).sum())
 
 
 def test_the_journeys():
-    page = str(ROOT / "docs/contributing.md")
+    page = str(ROOT / "docs/developers/contributing.md")
     ran = subprocess.run([sys.executable, "-c", JOURNEYS, page], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     stages = [line.split()[0] for line in ran.stdout.splitlines() if not line.startswith("{")]
@@ -288,7 +289,7 @@ def test_the_rule_for_a_users_op_works():
         def perform(self, node, inputs, outputs):
             outputs[0][0] = np.exp(inputs[0])
 
-    run("docs/pytensor_mode.md", "hlograph.builder.lowers", hlograph=hlograph, MyOp=MyOp)
+    run("docs/how-to/pytensor_mode.md", "hlograph.builder.lowers", hlograph=hlograph, MyOp=MyOp)
     x = pt.dvector("x")
     values = np.linspace(-1, 1, 5)
     np.testing.assert_allclose(hlograph.function([x], MyOp()(x))(values), np.exp(values), rtol=1e-14)
@@ -299,15 +300,15 @@ def test_the_rule_for_a_users_op_works():
     reason="another way to say shapes, before PyTensor 3.3",
 )
 def test_what_runs_python(capsys):
-    found = run("docs/host.md", 0)
+    found = run("docs/how-to/host.md", 0)
     printed = capsys.readouterr().out
     assert printed.startswith("smoothed __str__ = [0.25 1.   2.   3.   2.75]\nprogram main")
     assert "FromFunctionOp{smoothed}" in printed
-    found = run("docs/host.md", 1, **found)
+    found = run("docs/how-to/host.md", 1, **found)
     np.testing.assert_allclose(found["fn"](np.eye(3)), np.full(3, np.exp(2)), rtol=1e-6)
     before = jax.config.jax_enable_x64
     try:  # importing PyTensor's JAX mode sets the flag
-        found = run("docs/host.md", 2, **found)
+        found = run("docs/how-to/host.md", 2, **found)
         assert float(found["fn"](np.arange(5.0))) == 6
     finally:
         jax.config.update("jax_enable_x64", before)

@@ -1,4 +1,4 @@
-"""docs/stages.md: its blocks are what examples/stages.py prints, and its Python runs."""
+"""docs/explanation/stages.md: its blocks are what examples/stages.py prints, and its Python runs."""
 
 import platform
 import re
@@ -10,7 +10,7 @@ import jax
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENT = (ROOT / "docs" / "stages.md").read_text()
+DOCUMENT = (ROOT / "docs" / "explanation" / "stages.md").read_text()
 
 # What XLA says differs between its releases and between processors.
 TABLES = {"stages", "unrolled", "stacked"}

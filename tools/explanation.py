@@ -192,8 +192,8 @@ def _some(places: Sequence[str]) -> str:
     return f"at {text}" if len(places) == len(shown) else f"{len(places)} times, at {text}, ..."
 
 
-# What a call of Python costs besides its own work, measured on an x86 CPU (docs/host.md): microseconds for each call,
-# each op in it, and each million of bytes that cross.
+# What a call of Python costs besides its own work, measured on an x86 CPU (docs/how-to/host.md): microseconds for each
+# call, each op in it, and each million of bytes that cross.
 CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
 
 

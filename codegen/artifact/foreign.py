@@ -174,7 +174,7 @@ def _end(status: int) -> str:
 def _reason(filename: str, what: str) -> str:
     return (
         f"{filename} cannot be parsed: it was parsed in its own process first, and {what}. It is damaged, or too "
-        "large; see docs/security.md"
+        "large; see docs/explanation/security.md"
     )
 
 

@@ -14,7 +14,7 @@ own bytecode); out: a program, verified, with its pullback if the file holds one
 The inner module's `@main` takes the arguments of the outer one and cotangents of the results `hlograph.from`; it gives
 the cotangents of the arguments `hlograph.of`. Arguments that are not listed have none, or it is zero. Decision to know:
 nothing is parsed in this process that a child process did not parse before, unless whoever calls has said that it may
-be (docs/security.md).
+be (docs/explanation/security.md).
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def save(
     Args:
         path: `*.mlir` for text, `*.mlirbc` for portable bytecode.
         target: whom the file is for: a StableHLO version ("1.9.0"), a date ("2025-01-01"), "jax 0.7", "iree" or
-            "pjrt", see docs/files.md.
+            "pjrt", see docs/how-to/files.md.
         locations: for `.mlir`, print each op's graph variable.
         derivatives: 1 to write the program's pullback beside it, so that `jax.grad` and `jax.vjp` work on what is
             loaded; the file is then for hlograph alone. 0 to write none. By default the file has what the program

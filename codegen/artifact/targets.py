@@ -291,7 +291,7 @@ def plain(
     padding: Padding = "any",
     optimize: Optimize = "default",
 ) -> Program:
-    """The program in StableHLO's own ops, static, for any PJRT plugin: see docs/without_jax.md.
+    """The program in StableHLO's own ops, static, for any PJRT plugin: see docs/how-to/without_jax.md.
 
     Its arguments are the program's, then the live sizes (int32 scalars); its results are the program's, then sizes
     that are computed from data (int32), then one vector of flags, where something is to be checked: the program's

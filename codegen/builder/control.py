@@ -516,7 +516,7 @@ def _exported(
     operands = [f"{dtype}[{', '.join(map(str, shape))}]" for shape, dtype in zip(shapes, dtypes, strict=True)]
     what = f"{name} of {', '.join(operands)}"
     scope = export.SymbolicScope()
-    with enable_x64(True), jax.threefry_partitionable(True):  # the default, whatever it is set to: see docs/random.md
+    with enable_x64(True), jax.threefry_partitionable(True):  # the defaults, see docs/reference/random.md
         specs = [
             jax.ShapeDtypeStruct(export.symbolic_shape(", ".join(map(str, shape)), scope=scope), dtype)
             for shape, dtype in zip(shapes, dtypes, strict=True)

@@ -341,7 +341,7 @@ def full_like(x: Tensor, value: Any) -> Tensor:
 # ---- masks that rounding decides -------------------------------------------------------------------------------------
 
 # XLA may compute `x > 0` again for each user, and round x otherwise; where x is zero but for rounding, what must cancel
-# then does not (docs/findings.md). It does not repeat what it holds for expensive, as a square root of zeros and ones.
+# then does not (docs/developers/findings.md). It does not repeat what it holds for expensive, as a square root.
 _SAME_ELEMENTS = frozenset(
     f"stablehlo.{name}"
     for name in ("broadcast_in_dim", "dynamic_broadcast_in_dim", "reshape", "dynamic_reshape", "transpose", "convert")

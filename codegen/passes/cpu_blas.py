@@ -9,11 +9,11 @@
 
 Operands are matrices by rows, or stacks of them. XLA:CPU computes large products by a library inside of its own, which
 nobody else can call, and factors by LAPACK's calls in jaxlib, whose matrices by columns it has to transpose; these
-functions can be called without PJRT (docs/direct_call.md), and only plans of executables for that have them. Factors
-are taken before `device_linalg` (`products=false`), products after `cpu_regions`; what is in a kernel of many ops
-stays. Preconditions: static shapes, no axis of size 0, float32 or float64; of a product more than one row and column,
-as XLA has kernels of its own for vectors. Rounding: another order of additions. A matrix without a factor gives NaN in
-its triangle, as the LAPACK call does.
+functions can be called without PJRT (docs/explanation/direct_call.md), and only plans of executables for that have
+them. Factors are taken before `device_linalg` (`products=false`), products after `cpu_regions`; what is in a kernel of
+many ops stays. Preconditions: static shapes, no axis of size 0, float32 or float64; of a product more than one row and
+column, as XLA has kernels of its own for vectors. Rounding: another order of additions. A matrix without a factor gives
+NaN in its triangle, as the LAPACK call does.
 """
 
 from __future__ import annotations

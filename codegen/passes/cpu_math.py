@@ -6,8 +6,8 @@
             ...                                                         // zeros, infinities and NaN by selection
 
 In: a module for the CPU. Out: `log`, `log_plus_one`, `lgamma`, `digamma` and `polygamma(1, x)` of static float64 arrays
-of at least `elements` elements are elementwise arithmetic. Rounding: docs/cpu_math.md bounds each function's error;
-subnormal arguments count as zero, as they do in the rest of XLA:CPU's programs.
+of at least `elements` elements are elementwise arithmetic. Rounding: docs/explanation/cpu_math.md bounds each
+function's error; subnormal arguments count as zero, as they do in the rest of XLA:CPU's programs.
 
 Decisions to know. A formula stands where the op stood, and is fused with what is around it, if its result has one user
 and the module has at most `inline` such ops. Otherwise it is a private function, one for each type of argument, whose

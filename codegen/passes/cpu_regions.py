@@ -331,7 +331,7 @@ def _top_of(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return next(each for each in (op, *ancestors(op)) if each.block == block)
 
 
-# ---- what an op costs inside of a kernel, and whether XLA:CPU compiles it there; measured, see docs/cpu.md -----------
+# ---- what an op costs in a kernel, and whether XLA:CPU compiles it there: measured, docs/explanation/cpu.md ----------
 
 _INSIDE = kinds.having("kernel")
 # Blocks of these may have regions of their own; those of others say how two elements are combined.

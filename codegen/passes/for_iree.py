@@ -7,7 +7,7 @@ In: a program of known sizes. Out: the same program in forms that IREE takes: fa
 StableHLO, and what IREE computes wrong by other ops. Rounding: sums in another order; a few units in the last place;
 float32's sines, powers and long sums go by way of float64. What IREE cannot run is refused by name: Python functions,
 library calls, and dynamic sizes, with which it takes no products with vectors, reshapes, gathers, loops or branches:
-`program.plain(bounds={...})` makes one program for all sizes up to bounds. docs/iree.md says what IREE takes.
+`program.plain(bounds={...})` makes one program for all sizes up to bounds. docs/how-to/iree.md says what IREE takes.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(module: ir.Module, report: Report) -> None:
     called = sorted({call_target(op) for op in walk(module)} - {"", "shape_assertion"})
     if called:
         raise PassError(
-            f"for_iree: IREE has no custom call {', '.join(called)}; it runs what is StableHLO alone (docs/iree.md)"
+            f"for_iree: IREE has no custom call {', '.join(called)}; it runs StableHLO alone (docs/how-to/iree.md)"
         )
     run_pipeline(module, LEGALIZE_CHLO, name="for_iree")
     if any(op.name == "stablehlo.composite" for op in walk(module)):

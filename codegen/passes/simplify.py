@@ -7,7 +7,7 @@
 In: a module, best with static shapes and with calls inlined. Out: the module with this file's rewrites applied until
 none applies; each is also a pass of the same name, and its docstring shows what it does, its preconditions and what it
 does to rounding. Decision to know: a rewrite is here because `benchmarks/simplify.py` shows that it pays; what XLA does
-as well by itself is listed in docs/passes.md. Rounding: with `reassociate=false` every bit is kept.
+as well by itself is listed in docs/reference/passes.md. Rounding: with `reassociate=false` every bit is kept.
 """
 
 from __future__ import annotations

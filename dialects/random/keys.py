@@ -2,10 +2,10 @@
 
 In: a graph whose random variables read generators. Out: the same graph as a function of one key, without generators.
 
-The order, which docs/random.md promises: walk depth first from the outputs, in order, operands from left to right;
-inner graphs (`OpFromGraph`) are walked where they stand. Each state of a generator that a random variable reads gets
-the next subkey when the walk is first done with such a variable. `jax.random.split(key, number of states)` gives the
-subkeys.
+The order, which docs/reference/random.md promises: walk depth first from the outputs, in order, operands from left to
+right; inner graphs (`OpFromGraph`) are walked where they stand. Each state of a generator that a random variable reads
+gets the next subkey when the walk is first done with such a variable. `jax.random.split(key, number of states)` gives
+the subkeys.
 
 A Scan whose steps hand a generator on reads it as a random variable does, when the walk is done with its step. Step `i`
 has the key `jax.random.fold_in(subkey, i)`, and where it reads several states of the generator, `split` of that. A

@@ -1,7 +1,7 @@
 """How JAX draws the random variables of PyTensor, Aesara and PyMC: their parameters, random numbers as `jax.random`.
 
-A draw is JAX's sampler with that key and nothing else, so that it can be made again by hand; docs/random.md has the
-formulas. What `jax.random` has not is drawn by formulas of SciPy or PyMC, or by rejection.
+A draw is JAX's sampler with that key and nothing else, so that it can be made again by hand; docs/reference/random.md
+has the formulas. What `jax.random` has not is drawn by formulas of SciPy or PyMC, or by rejection.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ In: a graph's inputs and outputs. Out: inputs and outputs of a rewritten copy, o
 to rewrite. A family of rewrites is in play only where the graph has an op that it starts from, and a graph that has
 none is not copied. What is chosen keeps results: the numerical stabilization that PyTensor's compiled modes do, and the
 quotients that differentiation leaves behind (`quotients.py`). What makes a program faster is left to XLA.
-docs/rewriting.md lists all with what they cost.
+docs/explanation/rewriting.md lists all with what they cost.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Calls of a compiled executable's kernels without PJRT.
 
 In: an executable that JAX compiled for the CPU, and arguments to try it with. Out: a function from NumPy arrays to
-NumPy arrays that gives the same bits in a fraction of the time (docs/direct_call.md: how much, where, what the risks
-are). Decision to know: all that this rests on is private to XLA. So the parts (`executable` reads what was
+NumPy arrays that gives the same bits in a fraction of the time (docs/explanation/direct_call.md: how much, where, what
+the risks are). Decision to know: all that this rests on is private to XLA. So the parts (`executable` reads what was
 compiled, `object_code` loads it, `steps` runs it) refuse whatever they do not know, and here nothing is given out
 before it has computed the same bits as PJRT, with the caller's arguments and with random ones.
 """

@@ -7,7 +7,7 @@ few numbers below and in the passes; a plan that XLA refuses is dropped for a pl
 
     synchronous client       NumPy arrays in and out           no hop to another thread: 8 to 40 us
     one kernel               more than one op, at most OPS     1 us a kernel, 1.5 us a step of a loop
-    other forms of ops       where the passes find them        docs/cpu_forms.md, docs/cpu_math.md
+    other forms of ops       where the passes find them        docs/explanation/cpu_forms.md, cpu_math.md
     one flat result          several small ones, NumPy out     1.6 us each
 """
 

@@ -2,9 +2,9 @@
 
 In: a function's program and options, and the plan of an executable. Out: a `Stored`, which has what was kept under that
 key, and takes what is compiled where there is nothing. The key is a digest of everything that decides on the machine
-code (docs/serving.md lists it); where it would not be all, nothing is kept. Decisions to know: only executables with
-NumPy arrays on the CPU are kept, as others run by `jax.jit`, which has a cache of its own; an entry is believed only
-where nobody else can have written it (`direct.kept`), and its digest, which is over the key too, is right.
+code (docs/how-to/serving.md lists it); where it would not be all, nothing is kept. Decisions to know: only executables
+with NumPy arrays on the CPU are kept, as others run by `jax.jit`, which has a cache of its own; an entry is believed
+only where nobody else can have written it (`direct.kept`), and its digest, which is over the key too, is right.
 """
 
 from __future__ import annotations

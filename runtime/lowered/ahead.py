@@ -82,7 +82,7 @@ class AheadFunction:
     def lower(self, *args: Any, sizes: Mapping[str, int] | None = None) -> Lowered:
         """The program for one set of sizes, lowered by JAX for the devices.
 
-        What comes back is JAX's, and has the module before and after each pass besides: see docs/stages.md.
+        What comes back is JAX's, and has the module before and after each pass besides: see docs/explanation/stages.md.
         Its `.compile()` gives a `jax.stages.Compiled`: `as_text()`, `cost_analysis()`, `memory_analysis()`, and
         `jax.experimental.serialize_executable` for a file, which `deserialize_and_load` of this module loads. That
         takes and returns what the module does, as it stands: under a padded policy arrays of the bounds' shapes, with

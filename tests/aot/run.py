@@ -1,7 +1,7 @@
 """Compiles every example, benchmark model and lowering rule for devices that are not here: `make aot`.
 
     python tests/aot/run.py [--platform tpu cuda] [--group models rules ...] [--only TEXT ...]
-                            [--policy exact padded] [--devices 1 4] [--markdown docs/aot.md]
+                            [--policy exact padded] [--devices 1 4] [--markdown docs/reference/aot.md]
 
 Results are kept in build/aot/results.json; a run replaces those of the programs that it compiles, so that the table can
 be made in parts. Exit code 1 when something does not compile that is not among the known refusals (`refusals.py`), or

@@ -43,10 +43,10 @@ SIZES = "sizes that are known at run time"
 INSIDE = "asserts that an argument's memory is overwritten, or which op is in place"
 AGREE = "sizes that do not agree"
 LIBRARY = "no library that JAX calls has it"
-NAN = "NaN where LAPACK fails (docs/limits.md)"
+NAN = "NaN where LAPACK fails (docs/reference/limits.md)"
 AT_CALL = "an axis of open size that is 1 at the call is not stretched"
 OWN = "an op of the test's own, which is Python"
-SUBNORMAL = "subnormal numbers flush to zero (docs/limits.md)"
+SUBNORMAL = "subnormal numbers flush to zero (docs/reference/limits.md)"
 OTHER = "made for another release of PyTensor"
 GONE = "names that PyTensor no longer has, in every mode"
 
@@ -91,7 +91,7 @@ TABLE = [
     # math
     Row(f"{MATH}TestNegBroadcast::test_bad_compile", "left out", "the negative of unsigned integers, which NumPy has"),
     Row(f"{MATH}test_log1mexp_grad_lim", "known", SUBNORMAL),
-    Row(f"{DECOMPOSITION}test_cholesky.py::test_cholesky_indef", "known", "NaN in one triangle (docs/limits.md)"),
+    Row(f"{DECOMPOSITION}test_cholesky.py::test_cholesky_indef", "known", "NaN in a triangle (reference/limits.md)"),
     Row(f"{DECOMPOSITION}test_cholesky.py::test_cholesky_infer_shape", "left out", NODES),
     Row(f"{DECOMPOSITION}test_eigen.py::*::test_infer_shape", "left out", NODES),
     Row(f"{DECOMPOSITION}test_svd.py::TestSvd::test_svd_infer_shape", "left out", NODES),

@@ -2,7 +2,7 @@
 
 Formulas run through XLA and through StableHLO's reference interpreter (which contracts nothing). Bounds are in units in
 the last place of the true value. Left of 0, where a function has zeros between its poles, they are relative to the
-larger one of 1 and the value. docs/cpu_math.md has the measured errors.
+larger one of 1 and the value. docs/explanation/cpu_math.md has the measured errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The worked rewrites of docs/passes.md, as a user uses them: by name, on JAX functions, PyTensor graphs and files."""
+"""The worked rewrites of docs/reference/passes.md, used by name, on JAX functions, PyTensor graphs and files."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def test_a_pytensor_graph(example):
 
 
 def test_the_text_of_the_docs(example):
-    """What docs/passes.md shows can be pasted: the imports, and the two rewrites that are shown whole."""
-    text = (FILE.parents[1] / "docs" / "passes.md").read_text()
+    """What docs/reference/passes.md shows can be pasted: the imports, and the two rewrites that are shown whole."""
+    text = (FILE.parents[1] / "docs" / "reference" / "passes.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     scope: dict = {}
     exec(next(block for block in blocks if block.startswith("from hlograph.passes import")), scope)

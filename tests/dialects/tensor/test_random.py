@@ -1,4 +1,4 @@
-"""Random variables: each draw is `jax.random`'s, by hand, for the subkey that docs/random.md promises."""
+"""Random variables: each draw is `jax.random`'s, by hand, for the subkey that docs/reference/random.md promises."""
 
 import warnings
 

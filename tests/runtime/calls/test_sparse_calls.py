@@ -182,7 +182,7 @@ def test_files_and_the_interpreter(tmp_path, form):
 
 
 def test_the_page():
-    page = (Path(__file__).resolve().parents[3] / "docs" / "sparse.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "sparse.md").read_text()
     found: dict[str, Any] = {}
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], found)
     known = found["known"]

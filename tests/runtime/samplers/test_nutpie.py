@@ -40,7 +40,7 @@ from hlograph.runtime.c_function import PythonCallWarning  # noqa: E402
 from hlograph.runtime.samplers import hooks  # noqa: E402
 from hlograph.runtime.samplers import nutpie as ours  # noqa: E402
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "samplers.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "samplers.md"
 QUICK: dict[str, Any] = {"draws": 20, "tune": 30, "chains": 2, "cores": 2, "progressbar": False, "quiet": True}
 pytestmark = pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
 
@@ -359,7 +359,7 @@ def test_models_that_are_refused(make: Callable[[], Any], error: type[Exception]
 
 
 def test_the_page() -> None:
-    """docs/samplers.md runs as it is written."""
+    """docs/how-to/samplers.md runs as it is written."""
     names: dict[str, Any] = {}
     for block in re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL):
         if "walnutpie" not in block or find_spec("walnutpie"):

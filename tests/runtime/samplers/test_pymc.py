@@ -19,7 +19,7 @@ from pymc_models import PLAIN, REFERENCE, SCIPY, build, logistic, moved, name_of
 
 MODE = "STABLEHLO"
 is_new = int(pm.__version__.split(".")[0]) >= 6
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "pytensor_mode.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "pytensor_mode.md"
 
 
 @pytest.fixture(autouse=True)

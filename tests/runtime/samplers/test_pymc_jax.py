@@ -30,7 +30,7 @@ pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 from pymc_models import PLAIN, REFERENCE, build, masked, moved, name_of, reference, schools, unknown  # noqa: E402
 from scripts import run_script  # noqa: E402
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "pymc.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "pymc.md"
 QUIET: dict[str, Any] = {"random_seed": 1, "progressbar": False, "compute_convergence_checks": False}
 
 
