@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from functools import reduce as fold
+from operator import floordiv, mod
 from typing import Any, NoReturn, TypeVar, cast
 
 from . import dims_equality, dims_functions, dims_terms
@@ -211,12 +212,17 @@ SizeRule = Callable[..., "Dim | None"]  # of what tells the bounds of a size, an
 
 
 def _truncating(divide: Callable[[Dim, Dim], Dim]) -> SizeRule:
-    """Division that rounds to zero is the one that rounds down where neither side is negative."""
+    """Division by what is positive that rounds to zero: down, or up where the other side is negative."""
 
     def apply(interval: Callable[[Dim], tuple[int | None, int | None]], a: Dim, b: Dim) -> Dim | None:
-        low, least = interval(a)[0], interval(b)[0]
-        known = low is not None and low >= 0 and least is not None and least > 0
-        return divide(a, b) if known else None
+        (low, high), least = interval(a), interval(b)[0]
+        if low is None or least is None or least <= 0:
+            return None
+        if low >= 0:
+            return divide(a, b)
+        negative = high is not None and high <= 0
+        quotient = -(-a // b) if negative else (a + (b - 1) * minimum(maximum(-a, 0), 1)) // b
+        return quotient if divide is floordiv else a - quotient * b
 
     return apply
 
@@ -234,8 +240,8 @@ ARITHMETIC: dict[str, SizeRule] = {
     "stablehlo.multiply": lambda _, a, b: a * b,
     "stablehlo.minimum": lambda _, a, b: minimum(a, b),
     "stablehlo.maximum": lambda _, a, b: maximum(a, b),
-    "stablehlo.divide": _truncating(lambda a, b: a // b),
-    "stablehlo.remainder": _truncating(lambda a, b: a % b),
+    "stablehlo.divide": _truncating(floordiv),
+    "stablehlo.remainder": _truncating(mod),
     "stablehlo.negate": lambda _, a: -a,
     "stablehlo.abs": lambda _, a: maximum(a, -a),
     "stablehlo.sign": lambda _, a: maximum(minimum(a, 1), -1),

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -268,7 +268,7 @@ def _is_folded(select: ir.Operation) -> bool:
 _DEEPEST = 40
 _LONGEST = 16  # of vectors that are looked into: places along the axes of an array
 
-Element: TypeAlias = "tuple[ir.Value, int]"  # of a scalar or a vector
+Element: TypeAlias = "tuple[ir.Value, Any]"  # of a scalar or a vector, at a place: a number, or a dimension
 
 
 @dataclass

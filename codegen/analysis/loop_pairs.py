@@ -24,7 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from ..dims import Dim
 from ..ir.bindings import ir
@@ -53,19 +53,6 @@ _LATER = 8  # loops in which a loop's work is looked for, where they do not read
 _Match: TypeAlias = "tuple[Affine, ir.Value]"
 
 
-@dataclass(frozen=True)
-class Saved:
-    """A value in the later loop that the first loop had: a slice of its stack, or what is computed again.
-
-    Attributes:
-        old: the value.
-        value: that of the first loop's body, of the same type.
-    """
-
-    old: ir.Value
-    value: ir.Value
-
-
 # Where a value of the first loop's body is stacked, but for axes of size 1.
 Place: TypeAlias = "tuple[Stack, Write]"
 
@@ -78,7 +65,8 @@ class Pair:
         forward: the loop that saves.
         reader: the loop that reads.
         steps: the step of `forward` as a function of the step of `reader`.
-        saved: what the reader needs.
+        saved: values of `reader`'s body that it needs, each with the one of `forward`'s body that it is: a slice of its
+            stack, or what is computed again.
         stacks: of `forward`, by carry.
         read: carries of stacks that the reader reads.
         shared: carries of stacks that stay in any case.
@@ -91,7 +79,7 @@ class Pair:
     forward: Loop
     reader: Loop
     steps: Affine
-    saved: list[Saved]
+    saved: dict[ir.Value, ir.Value]
     stacks: dict[int, Stack]
     read: set[int]
     shared: set[int]
@@ -183,7 +171,7 @@ def find_pair(
             makers = [owner(value) for x, value in again.items() if x not in same and unit_root(x) == x]
             redone = {op: effort(op) for op in makers if op is not None and op.block == forward.body}
             same |= again
-    saved = [Saved(x, value) for x, value in same.items() if _is_needed(x, same, reader.body)]
+    saved = {x: value for x, value in same.items() if _is_needed(x, same, reader.body)}
     require(saved, "nothing of it is needed")
     return Pair(forward, reader, relation, saved, stacks, read_here, shared, reduced - shared, rows_read, redone)
 
@@ -322,58 +310,45 @@ def _repeated(first: Loop, second: Loop, steps: Affine, read: Mapping[ir.Value, 
         read: what is known of the second one's body: rows of what the first one has stacked.
     """
     ids: dict[Hashable, int] = {}
-    own = _Numbers(first, Affine(1, 0), ids)
-    known: dict[Number, ir.Value] = {}
+    own, known = _Numbers(first, Affine(1, 0), ids), dict[Number, ir.Value]()
     for x in [*first.body.arguments, *(x for op in first.body.operations for x in op.operation.results)]:
-        known.setdefault(own.of(x), x)
+        known.setdefault(own[x], x)
     again = _Numbers(second, steps, ids)
-    again.known.update({x: (own.of(value)[0], x.type) for x, value in read.items()})
+    again.update({x: (own[value][0], x.type) for x, value in read.items()})
     values: list[ir.Value] = [x for op in second.body.operations for x in op.operation.results]
-    return {x: known[number] for x in values if (number := again.of(x)) in known and not again.is_free(x)}
+    moving = [x for x in values if second.inside(x) and second.affine(x) is None]  # others are free: places, invariants
+    return {x: known[again[x]] for x in moving if again[x] in known}
 
 
-class _Numbers:
-    """Numbers of the values of a loop's body.
-
-    Attributes:
-        known: by value.
-    """
+class _Numbers(dict[ir.Value, Number]):
+    """Numbers of the values of a loop's body, found when asked for; equal only for values of one type."""
 
     def __init__(self, loop: Loop, steps: Affine, ids: dict[Hashable, int]) -> None:
+        super().__init__()
         self._loop, self._steps, self._ids = loop, steps, ids
-        self.known: dict[ir.Value, Number] = {}
 
-    def of(self, value: ir.Value) -> Number:
-        """The number of a value; equal only for values of one type."""
-        if value not in self.known:
-            self.known[value] = self._find(value)
-        return self.known[value]
-
-    def is_free(self, value: ir.Value) -> bool:
-        """Whether a value is a place, or the same in all steps."""
-        return not self._loop.inside(value) or self._loop.affine(value) is not None
+    def __missing__(self, value: ir.Value) -> Number:
+        found = self[value] = self._find(value)
+        return found
 
     def _find(self, value: ir.Value) -> Number:
-        loop, root = self._loop, unit_root(value)
+        loop, root, op = self._loop, unit_root(value), owner(value)
         if root != value:
-            return self.of(root)[0], value.type
-        carry, op = loop.carry_of(value), owner(value)
+            return self[root][0], value.type
+        carry, key = loop.carry_of(value), cast(Hashable, value)
         if carry is not None and carry in loop.invariants:
-            return self.of(loop.initial(carry))
+            return self[loop.initial(carry)]
         place = loop.affine(value) if loop.inside(value) else None
         if place is not None:  # in steps of the first loop: j = slope * (i - start)
             slope = place.slope * self._steps.slope
-            return self._numbered(("place", slope, place.start - self._steps.start * slope), value)
-        if op is None or not loop.inside(value) or any(inner.name in _APART for inner in walk(op)):
-            return self._numbered(value, value)
-        return self._numbered((ir.OpResult(value).result_number, self._key(op, {})), value)
-
-    def _numbered(self, key: Hashable, value: ir.Value) -> Number:
+            key = "place", slope, place.start - self._steps.start * slope
+        elif op is not None and loop.inside(value) and not any(inner.name in _APART for inner in walk(op)):
+            key = ir.OpResult(value).result_number, self._key(op, {})
         return self._ids.setdefault((key, value.type), len(self._ids)), value.type
 
     def _key(self, op: ir.Operation, inside: dict[ir.Value, int]) -> Hashable:
         """What must be equal in two ops that do the same; values that the op holds are counted."""
-        read = tuple([inside[x] if x in inside else self.of(x) for x in op.operands])
+        read = tuple([inside[x] if x in inside else self[x] for x in op.operands])
         held = []
         for block in [block for region in op.regions for block in region.blocks]:
             inside.update((x, len(inside)) for x in block.arguments)

@@ -321,14 +321,14 @@ def _in_order(parts: Sequence[tuple[Dim, int, ir.Operation]]) -> tuple[tuple[Wri
 
 # ---- integers of a body -------------------------------------------------------------------------------------------
 
-_STEP = "number.of.the.step"  # 0 for the first time through the body
+STEP = "number.of.the.step"  # 0 for the first time through the body
 
 
 def affine_of(dim: Dim) -> Affine | None:
     """An expression of the step's number as an affine function of it; None where it is none."""
-    start = substitute(dim, {_STEP: 0})
-    slope = substitute(dim, {_STEP: 1}) - start
-    return Affine(slope, start) if isinstance(slope, int) and dim == start + slope * symbol(_STEP) else None
+    start = substitute(dim, {STEP: 0})
+    slope = substitute(dim, {STEP: 1}) - start
+    return Affine(slope, start) if isinstance(slope, int) and dim == start + slope * symbol(STEP) else None
 
 
 class _Places(LiveSizes):
@@ -353,7 +353,7 @@ class _Places(LiveSizes):
         if start is None or carry in loop.invariants:
             return start
         step = increment(loop.returned[carry], value, self._constant)
-        return None if step is None else start + step * symbol(_STEP)
+        return None if step is None else start + step * symbol(STEP)
 
     def _constant(self, value: ir.Value) -> Dim | None:
         carry = self._loop.carry_of(value)

@@ -100,7 +100,7 @@ def unify(*operands: Operand) -> list[Tensor]:
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 
-def _op(name: str, result: Callable[[DType], DType]) -> Callable[..., Tensor]:
+def _op(name: str, result: Callable[[DType], DType] = lambda dtype: dtype) -> Callable[..., Tensor]:
     sizes, kinds = dimension.LOGICAL.get(name), _FOLDED.get(name, "")
     rule = sizes or dimension.ARITHMETIC.get(name)
 
@@ -125,12 +125,8 @@ def _op(name: str, result: Callable[[DType], DType]) -> Callable[..., Tensor]:
     return apply
 
 
-def _unary(name: str, result: Callable[[DType], DType] = lambda dtype: dtype) -> Unary:
-    return _op(name, result)
-
-
-def _binary(name: str, result: Callable[[DType], DType] = lambda dtype: dtype) -> Binary:
-    return _op(name, result)
+_unary: Callable[..., Unary] = _op
+_binary: Callable[..., Binary] = _op
 
 
 def _to_bool(dtype: DType) -> DType:

@@ -13,6 +13,7 @@ reflections' vectors below it, and their factors `tau` (..., k): the unitary mat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -106,9 +107,9 @@ def triangular_solve(
     return builder.op("stablehlo.triangular_solve", [a, b], b.dims, b.dtype, attributes)
 
 
-def _marked(name: str, operands: Sequence[Tensor], body: Callable[..., Sequence[Tensor]]) -> list[Tensor]:
+def _marked(name: str, operands: Sequence[Tensor], body: Callable[..., Sequence[Tensor]]) -> Any:
     attributes = {"hlograph.implements": f'"{name}"'}
-    return call(f"{name}_{operands[0].dtype.name}", operands, body, attributes=attributes)
+    return tuple(call(f"{name}_{operands[0].dtype.name}", operands, body, attributes=attributes))
 
 
 def lu(a: Tensor) -> tuple[Tensor, Tensor]:
@@ -120,8 +121,7 @@ def lu(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     builder = a.builder
     builder.equate(a.dims[-2], a.dims[-1], "lu")
-    factors, permutation = _marked("lu", [a], _lu)
-    return factors, permutation
+    return _marked("lu", [a], _lu)
 
 
 def lu_factor(a: Tensor) -> tuple[Tensor, Tensor]:
@@ -129,8 +129,7 @@ def lu_factor(a: Tensor) -> tuple[Tensor, Tensor]:
 
     Row i was exchanged with row `pivots[i]`.
     """
-    factors, pivots = _marked("lu_factor", [a], lambda x: _lu(x, pivots=True))
-    return factors, pivots
+    return _marked("lu_factor", [a], lambda x: _lu(x, pivots=True))
 
 
 def pivots_to_permutation(pivots: Tensor, *, inverse: bool, rows: Dim | None = None) -> Tensor:
@@ -235,8 +234,7 @@ def rank_of(a: Tensor) -> Dim:
 
 def householder_qr(a: Tensor) -> tuple[Tensor, Tensor]:
     """The packed factorization of `a` and its `tau`: LAPACK's geqrf."""
-    packed, taus = _marked("householder_qr", [a], factors)
-    return packed, taus
+    return _marked("householder_qr", [a], factors)
 
 
 def pivoted_qr(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -245,8 +243,7 @@ def pivoted_qr(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     Returns:
         The packed factorization, `tau`, and the order (..., n) int32: `a[:, order] = Q R`.
     """
-    packed, taus, order = _marked("pivoted_qr", [a], lambda x: factors(x, pivot=True))
-    return packed, taus, order
+    return _marked("pivoted_qr", [a], lambda x: factors(x, pivot=True))
 
 
 def householder_product(a: Tensor, taus: Tensor) -> Tensor:
@@ -349,8 +346,7 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
     """
     builder = a.builder
     builder.equate(a.dims[-2], a.dims[-1], "eigh")
-    vectors, values = _marked("eigh", [a], _eigh)
-    return vectors, values
+    return _marked("eigh", [a], _eigh)
 
 
 def svd(a: Tensor, *, complete: bool = False) -> tuple[Tensor, Tensor, Tensor]:
@@ -360,8 +356,7 @@ def svd(a: Tensor, *, complete: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         a: (..., m, n); k is min(m, n).
         complete: whether U is (..., m, m) and V^H (..., n, n), or (..., m, k) and (..., k, n).
     """
-    left, values, right = _marked("svd_complete" if complete else "svd", [a], lambda x: _svd(x, complete))
-    return left, values, right
+    return _marked("svd_complete" if complete else "svd", [a], lambda x: _svd(x, complete))
 
 
 def singular_values(a: Tensor) -> Tensor:
@@ -516,8 +511,7 @@ WITHOUT_FORM = frozenset({"eig", "schur"})
 def eig(a: Tensor) -> tuple[Tensor, Tensor]:
     """Eigenvalues (..., n) and, in columns, right eigenvectors (..., n, n); both complex: LAPACK's geev."""
     dtype = np.result_type(a.dtype, np.complex64)
-    values, vectors = _library("eig", a, [(a.dims[:-1], dtype), (a.dims, dtype)])
-    return values, vectors
+    return _library("eig", a, [(a.dims[:-1], dtype), (a.dims, dtype)])
 
 
 def schur(a: Tensor) -> tuple[Tensor, Tensor]:
@@ -525,11 +519,10 @@ def schur(a: Tensor) -> tuple[Tensor, Tensor]:
 
     T is upper triangular; of a real matrix it has blocks of two on its diagonal, for pairs of complex eigenvalues.
     """
-    form, vectors = _library("schur", a, [(a.dims, a.dtype)] * 2)
-    return form, vectors
+    return _library("schur", a, [(a.dims, a.dtype)] * 2)
 
 
-def _library(name: str, a: Tensor, results: list[tuple[Dims, DType]]) -> list[Tensor]:
+def _library(name: str, a: Tensor, results: list[tuple[Dims, DType]]) -> Any:
     a.builder.equate(a.dims[-2], a.dims[-1], name)
 
     def body(x: Tensor) -> list[Tensor]:

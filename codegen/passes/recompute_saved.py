@@ -118,7 +118,7 @@ def _rewrite(pair: Pair, report: Report) -> tuple[ir.Operation, list[ir.Operatio
         if after in stacks and stacks[after][0].carry in pair.shared
     }
     values = _values(pair, stacks, earlier)
-    choice = cheapest(values, list(dict.fromkeys(unit_root(saved.value) for saved in pair.saved)))
+    choice = cheapest(values, list(dict.fromkeys(map(unit_root, pair.saved.values()))))
     require(choice.price < FOREVER, "what it saves cannot be computed again")
     left = {value for value in choice.kept if value not in stacks or stacks[value][0].carry not in pair.shared}
     twice = {before: after for before, after in _carried(pair).items() if {before, after} <= left and before != after}
@@ -151,7 +151,7 @@ def _values(
 ) -> dict[ir.Value, Value[ir.Value]]:
     """The values of the body that the needed ones are computed from, with prices."""
     found: dict[ir.Value, Value[ir.Value]] = {}
-    pending = deque((unit_root(saved.value), 0) for saved in pair.saved)
+    pending = deque((unit_root(value), 0) for value in pair.saved.values())
     while pending:
         value, depth = pending.popleft()
         if value in found:
@@ -274,10 +274,10 @@ def _emit(
             known[value] = stablehlo.select(ops.compare("EQ", step, ops.scalar(0, step)), initial, last)
         replacements = _compute(pair, again, known, number)
     for saved, value in zip(pair.saved, replacements, strict=True):
-        saved.old.replace_all_uses_with(value)
+        saved.replace_all_uses_with(value)
     if forward != old:
         old.erase()
-    return forward, [op for saved in pair.saved if (op := owner(saved.old)) is not None]
+    return forward, [op for saved in pair.saved if (op := owner(saved)) is not None]
 
 
 def _compute(
@@ -313,7 +313,7 @@ def _compute(
         outside = {value: here(value) for value in captured(op)}
         replace_operands(copy, lambda value, known=outside: known.get(value, value))  # type: ignore[misc]
         known.update(zip(op.results, copy.results, strict=True))
-    return [ops.as_type(here(saved.value), saved.old.type) for saved in pair.saved]
+    return [ops.as_type(here(value), saved.type) for saved, value in pair.saved.items()]
 
 
 def _index_type(loop: Loop) -> ir.Type:

@@ -200,7 +200,6 @@ def products(groups: Groups, columns: Array, keyed: int) -> Rows:
 _EVEN = 1.25  # times as many rows as there need to be, so that all groups have equally many
 _BLOCK = 1 << 22  # numbers that are factorized together
 _LONG = 256  # rows that are factorized at once: in the cache, and on one thread
-_EXTENDED = 1 << 22  # multiplications that are done in extended precision, where there is one: 0.1 s
 
 
 def _ranges(starts: Array, sizes: Array) -> Array:
@@ -215,19 +214,15 @@ def _factors(tables: Sequence[Array]) -> tuple[Array, Array]:
 def _triangular(tables: Sequence[Array]) -> Array:
     """The triangular factors of tables of about one length."""
     # Columns are scaled by powers of 2, which rounds nothing.
-    largest = np.stack([np.abs(table).max(axis=0, initial=0) for table in tables])
-    exponents = np.frexp(largest)[1]
+    exponents = np.frexp(np.stack([np.abs(table).max(axis=0, initial=0) for table in tables]))[1]
     width = tables[0].shape[1]
-    extended = sum(map(len, tables)) * width**2 <= _EXTENDED and np.finfo(np.longdouble).eps < np.finfo(float).eps
-    kind = np.longdouble if extended else np.float64
-    parts = [np.ldexp(table, -exponent).astype(kind) for table, exponent in zip(tables, exponents, strict=True)]
-    while max(map(len, parts)) > max(_LONG, 4 * width) and not extended:
+    parts = [np.ldexp(table, -exponent).astype(float) for table, exponent in zip(tables, exponents, strict=True)]
+    while max(map(len, parts)) > max(_LONG, 4 * width):
         parts = [_shorter(part, max(_LONG, 4 * width)) for part in parts]
-    block = np.zeros((len(parts), width, max(width, *map(len, parts))), kind)
+    block = np.zeros((len(parts), max(width, *map(len, parts)), width))
     for place, part in enumerate(parts):
-        block[place, :, : len(part)] = part.T
-    found = _triangles(block) if extended else np.linalg.qr(block.transpose(0, 2, 1), mode="r")
-    return np.ldexp(found, exponents[:, None, :])
+        block[place, : len(part)] = part
+    return np.ldexp(np.linalg.qr(block, mode="r"), exponents[:, None, :])
 
 
 def _shorter(table: Array, count: int) -> Array:
@@ -235,19 +230,3 @@ def _shorter(table: Array, count: int) -> Array:
     blocks = table[: whole * count].reshape(whole, count, table.shape[1])
     made = np.linalg.qr(blocks, mode="r").reshape(-1, table.shape[1])
     return np.concatenate([made, table[whole * count :]])
-
-
-def _triangles(columns: Array) -> Array:
-    """The triangular factors of matrices whose columns are given as rows, by Householder's reflections, in place."""
-    width = columns.shape[1]
-    for k in range(width):
-        left = columns[:, k:, k:]
-        reflector = left[:, 0].copy()
-        norm = np.sqrt((reflector * reflector).sum(axis=1))
-        reflector[:, 0] += np.copysign(norm, reflector[:, 0])
-        square = (reflector * reflector).sum(axis=1)
-        share = np.divide(2, square, out=np.zeros_like(square), where=square > 0)
-        dots = np.matmul(left, reflector[:, :, None])[:, :, 0] * share[:, None]
-        for column in range(width - k):
-            left[:, column] -= dots[:, column, None] * reflector
-    return np.triu(columns[:, :, :width].transpose(0, 2, 1))

@@ -16,7 +16,6 @@ from ... import builder as hlo
 from ... import dims as dimension
 from ...builder import Tensor
 from ...builder.places import INT32, VALUE
-from ...dims import Dim, maximum, minimum
 from ...ir.bindings import ir
 from ...ir.host_calls import TARGET, name_of
 from ...ir.kinds import CHLO, STABLEHLO, direction_of
@@ -51,15 +50,11 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         # The roots of a private function are not known here.
         if dimension.roots(value) <= padder.builder.intervals.keys() and padder.builder.exact((value,), dtype):
             return [padder.make(padder.builder.size(value, dtype))]
-    if not first.dims and all(x.tensor.sizes is not None for x in operands):
+    if all(x.ndim < 2 and x.tensor.sizes is not None for x in operands):
         found = _on_sizes(operation, name, [x.tensor for x in operands], dtype)
         if found is not None:
             single = found.literal is not None and found.literal.size == 1
             return [padder.make(found, whole=facts.constant(found.literal.reshape(())) if single else None)]  # type: ignore[union-attr]
-    if dtype.kind in "iu" and len(first.dims) == 1 and len(operands) > 1 and type(first.dims[0]) is int:
-        found = _on_size_vectors(padder, operation, name, [x.tensor for x in operands], dtype)
-        if found is not None:
-            return [padder.make(found)]
     if len(operands) > 1:
         aligned = iter(padder.align([x for x in operands if x.dims]))  # bounds and predicates may be scalars
         operands = [next(aligned) if x.dims else x for x in operands]
@@ -72,10 +67,6 @@ def elementwise(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         return [padder.make(tensor, (*first.dims[:kept], *added))]  # type: ignore[arg-type]
     direction = direction_of(operation) if name == "stablehlo.compare" else ""
     tensor = padder.builder.op(name, [x.tensor for x in operands], first.shape, dtype, attributes_of_op(operation))
-    if name == "stablehlo.add" and dtype.kind in "iu" and len(first.dims) == 1:
-        for vector, sizes in (operands, operands[::-1]):
-            if sizes.tensor.sizes is not None:
-                padder.sums[tensor.uid] = (vector.tensor.uid, sizes.tensor.sizes)
     source = operands[-1].dtype
     whole = facts.fold(name, direction, tuple([x.whole for x in operands]), source, dtype)
     known: list[Fact | None] = [None] * len(first.dims)
@@ -93,43 +84,7 @@ def _on_sizes(operation: ir.Operation, name: str, tensors: Sequence[Tensor], dty
     if name == "stablehlo.compare":
         return hlo.compare(direction_of(operation), tensors[0], tensors[1])
     function = _SIZES.get(name)
-    if function is None or tensors[0].dtype.kind not in "iub":
-        return None
-    found = _truncated(name, *tensors) if name in ("stablehlo.divide", "stablehlo.remainder") else None
-    return function(*tensors) if found is None else found
-
-
-def _truncated(name: str, a: Tensor, b: Tensor) -> Tensor | None:
-    """A division, which rounds to zero, of what may be negative by what is positive; the builder knows the others."""
-    builder, x, y = a.builder, a.dim, b.dim
-    if x is None or y is None:
-        return None
-    (low, high), least = builder.interval(x), builder.interval(y)[0]
-    if (low is not None and low >= 0) or least is None or least <= 0:
-        return None
-    if high is not None and high <= 0:
-        quotient = -(-x // y)
-    else:
-        quotient = (x + (y - 1) * minimum(maximum(-x, 0), 1)) // y
-    size = quotient if name == "stablehlo.divide" else x - quotient * y
-    return builder.size(size, a.dtype) if builder.exact((size,), a.dtype) else None
-
-
-def _on_size_vectors(
-    padder: Padder, operation: ir.Operation, name: str, tensors: Sequence[Tensor], dtype: np.dtype[Any]
-) -> Tensor | None:
-    """The result of an op on vectors of sizes, element by element, where it is a vector of sizes again."""
-    columns = [x.sizes for x in tensors if x.dims and x.sizes is not None]
-    if name not in _SIZES or len(columns) < len(tensors):
-        return None
-    results: list[Dim] = []
-    for parts in zip(*columns, strict=True):
-        scalars = [padder.builder.size(part, x.dtype) for part, x in zip(parts, tensors, strict=True)]
-        found = _on_sizes(operation, name, scalars, dtype)
-        if found is None or found.dim is None:
-            return None
-        results.append(found.dim)
-    return padder.builder.size_vector(results, dtype) if padder.builder.exact(tuple(results), dtype) else None
+    return None if function is None or tensors[0].dtype.kind not in "iub" else function(*tensors)
 
 
 @pads("stablehlo.constant")

@@ -15,6 +15,7 @@ import numpy as np
 
 from ... import dims as dimension
 from ...analysis.known import Element, LiveSizes
+from ...analysis.loops import STEP
 from ...builder import Builder, Tensor
 from ...builder.core import SizeSource
 from ...builder.places import BOOL, Attributes, DType, Sizes
@@ -23,7 +24,7 @@ from ...dims import Dim
 from ...ir.bindings import ir
 from ...ir.functions import inline
 from ...ir.kinds import form_of
-from ...ir.values import attributes_of, location_text, owner, walk
+from ...ir.values import attributes_of, integers, location_text, owner, walk
 from ..report import Report
 from .facts import UNKNOWN, Fact, join
 
@@ -200,6 +201,49 @@ class KnownSizes(LiveSizes):
         value, place = element
         sizes = self._env[value].tensor.sizes if value in self._env else None
         return None if sizes is None else sizes[place if len(sizes) > 1 else 0]
+
+
+class Rows(KnownSizes):
+    """Integers of vectors whose live elements follow from their places, which slices are made of.
+
+        gather(x, (n - 1) - iota)      element j of the indices is n - 1 - j: the elements of x, reversed
+
+    In: such a vector, perhaps with axes of size 1 behind. Out: its elements as an expression of the place.
+    """
+
+    def __init__(self, env: Mapping[ir.Value, Live], builder: LiveBuilder) -> None:
+        super().__init__(env, builder.intervals)
+        self._builder = builder
+
+    def dim(self, value: ir.Value) -> Dim | None:
+        """The element at each place, `dimension.symbol(STEP)`."""
+        return self._at((value, dimension.symbol(STEP)), 0)
+
+    def _find(self, element: Element, depth: int) -> Dim | None:
+        (value, place), op = element, owner(element[0])
+        x = self._env[value]
+        if not x.dims:
+            return x.tensor.dim
+        if op is None or x.dims[1:] not in ((), (1,)):
+            return None
+        name = op.name.replace("dynamic_", "")
+        if name == "stablehlo.iota":
+            return place if ir.IntegerAttr(op.attributes["iota_dimension"]).value == 0 else None
+        if name == "stablehlo.reverse":
+            return None if x.ndim > 1 else self._at((op.operands[0], x.dims[0] - 1 - place), depth)
+        first = integers(op, "broadcast_dimensions")[:1] in ((), (0,))
+        if name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.convert"):
+            from_scalar, same = not self._env[op.operands[0]].dims, self._env[op.operands[0]].dims[:1] == x.dims[:1]
+            return self._at((op.operands[0], place), depth) if from_scalar or (first and same) else None
+        known = [dim for source in op.operands if (dim := self._at((source, place), depth)) is not None]
+        whole = len(known) == len(op.operands) and name in dimension.ARITHMETIC
+        return self._combined(name, known) if whole else None
+
+    def _fits(self, element: Element, found: Dim) -> bool:
+        x = self._env[element[0]]
+        ends = [dimension.substitute(found, {STEP: end}) for end in (0, x.dims[0] - 1 if x.dims else 0)]
+        canonical = self._builder.constraints.canonical
+        return x.dtype.kind in "iu" and self._builder.exact(tuple(map(canonical, ends)), x.dtype)
 
 
 # ---- why padding is what it is, and why a mask is needed: the facts that the walk used, in words --------------------

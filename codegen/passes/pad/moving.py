@@ -11,16 +11,17 @@ import numpy as np
 
 from ... import builder as hlo
 from ... import dims as dimension
+from ...analysis.loops import affine_of
 from ...builder import Tensor
 from ...builder.places import INT32, INT64
 from ...builder.shape import product, slice_axes
 from ...dims import Dim, maximum
 from ...ir.bindings import ir
 from ...ir.kinds import Indexing
-from ...ir.values import integers
+from ...ir.values import integers, owner
 from . import facts
 from .facts import UNKNOWN, Fact
-from .live import Dims, Live, put
+from .live import Dims, Live, Rows, put
 from .padder import Padder, pads
 
 
@@ -329,13 +330,12 @@ def slice_(padder: Padder, operation: ir.Operation, operands: list[Live]) -> lis
 def real_dynamic_slice(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
     """Bounds are sizes: a window at a live start, in a tensor that is long enough for it."""
     x = operands[0]
-    source, lengths = padder.sums.get(operands[2].tensor.uid, (None, ()))
-    if (
-        source is not None
-        and source == operands[1].tensor.uid
-        and padder.sizes_of(operands[3], "the stride") == (1,) * x.ndim
-    ):
-        return [_cut(padder, x, operands[1].tensor, lengths)]
+    start, limit = operation.operands[1], owner(operation.operands[2])
+    computed = limit is not None and limit.name == "stablehlo.add" and operands[1].tensor.sizes is None
+    if limit is not None and computed and start in (terms := list(limit.operands)):
+        lengths = padder.env[terms[terms[0] == start]].tensor.sizes
+        if lengths is not None and padder.sizes_of(operands[3], "the stride") == (1,) * x.ndim:
+            return [_cut(padder, x, operands[1].tensor, lengths)]
     starts, limits, strides = (
         padder.sizes_of(part, f"the slice's {what}")
         for part, what in zip(operands[1:], ("start", "limit", "stride"), strict=True)
@@ -435,21 +435,24 @@ def window(padder: Padder, x: Live, axis: int, start: Dim, length: Dim, size: in
 def in_order(padder: Padder, operation: ir.Operation, x: Live, indices: Live, sizes: Dims) -> Live | None:
     """Elements behind each other along an axis, forwards or backwards, that are all there: a window. Else None."""
     of_offsets, collapsed, batching, _, index_map, vector_dim = Indexing.of(operation)
-    sequence = padder.sequences.found.get(operation.operands[1])
-    if sequence is None or abs(sequence.step) != 1 or (index_map, batching, vector_dim) != (collapsed, [], 1):
+    if (index_map, batching, vector_dim) != (collapsed, [], 1) or len(index_map) != 1:
         return None
     (axis,) = index_map
     kept = [place for place in range(x.ndim) if place != axis]
     if of_offsets != kept or any(sizes[place] != x.dims[place] for place in kept):
         return None
+    places = Rows(padder.env, padder.builder).dim(operation.operands[1])
+    found = None if places is None else affine_of(places)
+    if found is None or abs(found.slope) != 1:
+        return None
     count = indices.dims[0]
-    low = padder.dim(sequence.first if sequence.step == 1 else sequence.first - count + 1)
+    low = padder.dim(found.start if found.slope == 1 else found.start - count + 1)
     ends = [padder.interval(padder.dim(end))[0] for end in (low, x.dims[axis] - low - count)]
     if any(end is None or end < 0 for end in ends):
         return None
-    padder.note("slice", padder.dim(count), f"of indices from {sequence.first} in steps of {sequence.step}")
-    found = window(padder, x, axis, low, count, padder.bound(count))
-    return found if sequence.step == 1 else reversed_(padder, found, [axis])
+    padder.note("slice", padder.dim(count), f"of indices from {found.start} in steps of {found.slope}")
+    taken = window(padder, x, axis, low, count, padder.bound(count))
+    return taken if found.slope == 1 else reversed_(padder, taken, [axis])
 
 
 # ---- pad -------------------------------------------------------------------------------------------------------------

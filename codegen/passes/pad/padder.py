@@ -42,7 +42,6 @@ from ...signature import LIVE, Argument, Signature
 from . import facts
 from .facts import UNKNOWN, Fact
 from .live import Action, Dims, Interval, KnownSizes, Live, LiveBuilder, asked, put
-from .sequences import Sequences
 
 Rule = Callable[["Padder", ir.Operation, list[Live]], "list[Live]"]
 RULES: dict[str, Rule] = {}
@@ -83,7 +82,6 @@ class Padder:
         actions: what was done where.
         counts: the values of sizes from data, by name.
         tables: elements, row by row, of matrices of sizes, by the tensor's uid.
-        sums: for vectors that are another vector plus sizes, by uid: the other's uid, and the sizes.
         loops: what is known of the steps of loops that are walked.
         by_rows: whether reshapes may move rows in a loop.
         has_shape_operands: whether a custom call that was kept takes the sizes of its results, which are known.
@@ -99,7 +97,6 @@ class Padder:
     actions: list[Action] = field(default_factory=list)
     counts: dict[str, Tensor] = field(default_factory=dict)
     tables: dict[int, Dims] = field(default_factory=dict)
-    sums: dict[int, tuple[int, Dims]] = field(default_factory=dict)
     loops: dict[ir.Operation, Loop] = field(default_factory=dict)
     by_rows: bool = False
     has_shape_operands: bool = False
@@ -119,7 +116,6 @@ class Padder:
         self._types: dict[ir.Type, tuple[tuple[int | None, ...], DType]] = {}
         self._masks: dict[tuple[Dim, int], Tensor] = {}
         self.operation: ir.Operation | None = None
-        self.sequences = Sequences(self.builder, self.dim)
 
     # ---- sizes ------------------------------------------------------------------------------------------------------
 
@@ -471,7 +467,6 @@ class Padder:
                 results = rule(self, operation, operands)
             for place, live in enumerate(results):
                 env[operation.results[place]] = live
-            self.sequences.note(operation, operands, results)
         raise AssertionError("a block without a terminator")
 
     def call(self, symbol: str, arguments: Sequence[Live]) -> list[Live]:
