@@ -1,4 +1,4 @@
-"""Three rewrites of one's own, each a function on a matched op; docs/reference/passes.md explains them.
+"""Three rewrites of your own, each a function on a matched op; docs/how-to/own_pass.md explains them.
 
     python examples/own_rewrites.py
     hlograph opt model.mlir --load examples/own_rewrites.py --pass log_of_squares --explain log_of_squares

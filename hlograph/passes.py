@@ -1,4 +1,4 @@
-"""Rewrites of your own: a function on a matched op, registered in one line; see docs/reference/passes.md.
+"""Rewrites of your own: a function on a matched op, registered in one line; see docs/how-to/own_pass.md.
 
     from hlograph.passes import rewrite, defining, require, single_use, stablehlo
 

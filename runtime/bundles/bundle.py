@@ -75,7 +75,7 @@ def bundle(
     The file is one of safetensors: `manifest.json`, the program as portable bytecode, its parameters and large
     constants, which are mapped into memory where it is loaded, and each executable as XLA serializes it, pickled with
     what is known of it. Those are machine code, for this kind of processor and these releases of jaxlib and hlograph;
-    anywhere else the program is compiled, as it is for sizes that are not in the file. See docs/reference/aot.md.
+    anywhere else the program is compiled, as it is for sizes that are not in the file. See docs/how-to/bundles.md.
 
     Args:
         source: a program; or a function, whose options count.
