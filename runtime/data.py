@@ -25,13 +25,13 @@ import numpy as np
 
 from ..codegen import forks
 from ..codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
-from ..codegen.ir.jax_compat import array_type, enable_x64
+from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.parameters import Array, digest_of, is_frozen, prepare
 from ..codegen.program import Program
 from .c_function import CFunction, FormName, FunctionData, as_arrays, complete, form_of
 from .calls.arguments import in_order, is_misread, key_of, sizes_of_call, to_arrays
 from .calls.memory import aligned
-from .calls.path import TRACERS
+from .calls.path import ARRAY, TRACERS
 from .executables.devices import is_sharded
 from .executables.stats import Stats
 from .function import Function
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from .lowered.stages import Lowered
 
 _KEPT = 4  # sets of data whose tables are kept
-_ARRAY: Any = array_type()
-_PLAIN = (np.ndarray, np.generic, _ARRAY, list, tuple, bool, int, float, complex)
+_PLAIN = (np.ndarray, np.generic, ARRAY, list, tuple, bool, int, float, complex)
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class _Call:
 
 
 def _is_constant(x: Any) -> bool:
-    return type(x) is _ARRAY or (type(x) is np.ndarray and is_frozen(x))
+    return type(x) is ARRAY or (type(x) is np.ndarray and is_frozen(x))
 
 
 def _same(one: Any, other: Any) -> bool:

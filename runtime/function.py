@@ -23,7 +23,7 @@ from ..codegen import forks
 from ..codegen.analysis.platforms import refuse_others
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError
 from ..codegen.interrupts import deferred
-from ..codegen.ir.jax_compat import array_type, enable_x64, is_checkified, no_transformation, trace_state
+from ..codegen.ir.jax_compat import enable_x64, is_checkified, no_transformation, trace_state
 from ..codegen.program import Program
 from ..codegen.signature import CheckSpec
 from ..codegen.sparse_parts import grouped, joined, split
@@ -50,8 +50,6 @@ from .executables.stored import Shelf
 from .host import is_from_python
 from .options import CompileOptions
 from .transforms.callee import Derived, FunctionCall
-
-ARRAY: Any = array_type()
 
 if TYPE_CHECKING:
     from .c_function import CFunction, FormName
@@ -120,13 +118,10 @@ class Function(Written):
         self.needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
         self._serving = Serving(program, options, shelf, self.device, x64=self._x64, tell=self._tell)
-        jax_arrays = options.numpy is None
-        recorded = jax_arrays and signature.arguments and not signature.value_roots
-        self._latest: list[tuple[Any, Any]] | None = [(None, None)] if recorded else None
         ways = {"entries": self._serving.entries, "count": self._calls.increment, "slow": self._slow_call}
         ways |= {"traced": self._traced_call, "failed": self._failed_call, "checked": self._checked}
-        ways |= {"widened": self._widened if self.needs_x64 else None, "find": self._find}
-        self._written = call_function(signature, ways, name=program.name, latest=self._latest, returns_jax=jax_arrays)
+        ways["widened"] = self._widened if self.needs_x64 else None
+        self._written = call_function(signature, ways, name=program.name, returns_jax=options.numpy is None)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -283,18 +278,8 @@ class Function(Written):
     def _like(self, program: Program) -> Function:
         return Function(program, self.options.for_derived(program))
 
-    def _find(self, entry: Entry, args: Sequence[Any]) -> None:
-        """Takes note of JAX arrays that an entry has just been found for, and of their types alone."""
-        arguments = self._signature.arguments
-        if all(type(x) is ARRAY and x.dtype == a.dtype for x, a in zip(args, arguments, strict=True)):
-            with self._serving.lock:
-                if self._latest is not None and self._serving.known(args) is entry:
-                    self._latest[0] = tuple(x.aval for x in args), entry
-
     def _tell(self) -> None:
-        """Tells who is to know that what runs calls has changed, or is no longer in the cache; forgets it."""
-        if self._latest is not None:
-            self._latest[0] = None, None
+        """Tells who is to know that what runs calls has changed, or is no longer in the cache."""
         listener = self.changed()
         if listener is not None:
             listener()

@@ -45,11 +45,11 @@ from ..dialects.jax.source import merging
 from ..dialects.jax.trace import ClosesOverTracers, Traced, is_key, is_tracing
 from . import jitted as calls
 from .calls.arguments import shape_and_dtype
-from .calls.path import Written
+from .calls.path import ARRAY, Written
 from .executables.devices import find_device, platform_of
 from .executables.policy import PolicyArgument, no_size, warn
 from .executables.stats import Stats
-from .function import ARRAY, Function
+from .function import Function
 from .jitted import DISABLED, Found, Programs, context, kind_of
 from .lowered.ahead import AheadFunction, wanted_sharding
 from .lowered.stages import Lowered, Stages

@@ -26,7 +26,6 @@ from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
 from ..codegen.errors import DeviceError, GraphError, HlographError, OptionError
-from ..codegen.ir.jax_compat import array_type
 from ..codegen.ir.jax_tracing import tracing_context
 from ..codegen.passes import compress_rows, reduce_in_blocks
 from ..codegen.passes.registry import is_default
@@ -38,7 +37,7 @@ from ..dialects.jax.callbacks import calls_python
 from ..dialects.jax.module import bind, name_of, signature_of
 from ..dialects.jax.trace import NotWanted, Traced, equations, is_key, largest, most_rows, trace
 from .calls.arguments import MISSING, find_sizes
-from .calls.path import given_arguments, write
+from .calls.path import ARRAY, given_arguments, write
 from .executables import cpu_plan
 from .executables.devices import compile_options, platform_of
 from .executables.policy import RecompilationWarning, warn
@@ -323,7 +322,7 @@ def recognizing_call(
             return otherwise(*given(a0, *more), **keywords)
 
     Args:
-        avals: the arrays' abstract ones.
+        avals: the arrays' abstract ones; or an array, where it must be that very one.
         tree: the pytree of positional and keyword arguments; None where these are the arrays, by their places.
         run: takes the arrays.
         prepare: from the arrays to those that are run, if these are others.
@@ -332,12 +331,13 @@ def recognizing_call(
     """
     numbers = range(len(avals))
     names: dict[str, Any] = {f"aval{i}": aval for i, aval in enumerate(avals)}
-    names |= {"array": array_type(), "run": run, "prepare": prepare}
+    names |= {"array": ARRAY, "run": run, "prepare": prepare}
     names |= {"context": context, "known": context(), "disabled": DISABLED}
     free = "context() == known and not disabled.value"
     names |= {"restore": restore, "otherwise": otherwise, "MISSING": MISSING, "given": given_arguments}
     names |= {"flatten": tree_util.tree_flatten, "tree": tree}
-    same = " and ".join([f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
+    exact = [f"a{i} is aval{i}" if type(aval) is ARRAY else "" for i, aval in enumerate(avals)]
+    same = " and ".join([exact[i] or f"type(a{i}) is array and a{i}.aval is aval{i}" for i in numbers]) or "True"
     passed = "".join(f"a{i}, " for i in numbers)
     outputs = f"run({passed})" if prepare is None else f"run(*prepare(({passed})))"
     returned = f"return {outputs}" if restore is None else f"return restore({outputs})"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import jax
@@ -140,7 +141,13 @@ class AheadFunction:
         options = None if plan.options is None else dict(plan.options)
         with enable_x64(True):  # every dtype is given; nothing is JAX's to choose
             lowered = jax.jit(function, compiler_options=options).lower(*positional, **keywords)
-        return Lowered.of(lowered, partial(stages_of, self.program, plan.recipe), shardings, plan.planned)
+
+        def as_it_is(program: Program) -> jax.stages.Lowered:
+            pairs = zip_longest(program.signature.arguments, shardings)
+            given = [jax.ShapeDtypeStruct(argument.dims, argument.dtype, sharding=where) for argument, where in pairs]
+            return AheadFunction(program, None, CompileOptions.of(cpu="plain", optimize="none")).lower(*given)
+
+        return Lowered.of(lowered, partial(stages_of, self.program, plan.recipe), as_it_is, plan.planned)
 
     def _plan(self, prepared: PreparedProgram, device: Any) -> CpuPlan:
         cpu, numpy = self.options.cpu, self.options.numpy

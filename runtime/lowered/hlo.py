@@ -9,19 +9,12 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
 from typing import Any
 
 import jax
 
-from ...codegen.errors import CompileError, PassError
-from ...codegen.ir.jax_compat import enable_x64
-from ...codegen.program import Program
-from ..executables.devices import compile_options
-from ..transforms.callee import StaticModule
-from ..transforms.primitive import call
+from ...codegen.errors import CompileError
 
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][a-z0-9-]*)\(", re.MULTILINE)
 _TABLES = re.compile(r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)\n(?:\d.*\n)*\n*", re.MULTILINE)
@@ -89,35 +82,3 @@ class Cost:
             None if text is None else sum(counts(text).values()),
             seconds,
         )
-
-
-def measure(program: Program, shardings: Sequence[Any] = ()) -> Cost:
-    """Compiles a static program as it is, with no passes of ours, and asks XLA what it costs.
-
-    Args:
-        program: all its sizes are known.
-        shardings: of its arguments, None for one that has none; by default all are on JAX's default device.
-
-    Raises:
-        PassError: a size is open.
-        CompileError: XLA refuses the program.
-    """
-    if not program.signature.is_static:
-        names = ", ".join(root.name for root in program.signature.roots)
-        raise PassError(
-            f"{program.name} has dynamic sizes ({names}), and XLA compiles for known ones: specialize it first"
-        )
-    module = StaticModule(program)
-
-    def traced(*arrays: Any) -> Any:
-        return tuple(call(module, arrays))
-
-    traced.__name__ = traced.__qualname__ = program.name
-    specs = [
-        jax.ShapeDtypeStruct(argument.dims, argument.dtype, sharding=sharding)
-        for argument, sharding in zip_longest(program.signature.arguments, shardings)
-    ]
-    device = next((device for sharding in shardings if sharding is not None for device in sharding.device_set), None)
-    with enable_x64(True):
-        lowered = jax.jit(traced, compiler_options=compile_options(program, device), keep_unused=True).lower(*specs)
-        return Cost.of(lowered)

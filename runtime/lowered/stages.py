@@ -24,7 +24,7 @@ from ...codegen.passes.report import Report
 from ...codegen.program import Program
 from ...codegen.recipe import Recipe
 from ...codegen.renamed import nearest
-from .hlo import Cost, measure
+from .hlo import Cost
 
 LOWERED = "lowered"
 
@@ -36,7 +36,7 @@ class Lowered(jax.stages.Lowered):
     """
 
     _make: Callable[[], Stages]
-    _shardings: Sequence[Any]
+    _lower: Callable[[Program], jax.stages.Lowered]
     _seconds: float  # of the first compile
     _planned: bool
 
@@ -45,7 +45,7 @@ class Lowered(jax.stages.Lowered):
         cls,
         lowered: jax.stages.Lowered,
         stages: Callable[[], Stages] = lambda: Stages([]),
-        shardings: Sequence[Any] = (),
+        lower: Callable[[Program], jax.stages.Lowered] | None = None,
         planned: bool = False,
     ) -> Lowered:
         """What JAX lowered, with stages.
@@ -53,7 +53,7 @@ class Lowered(jax.stages.Lowered):
         Args:
             lowered: it.
             stages: makes the stages up to what was put into JAX's module; called when they are first looked at.
-            shardings: of its arguments, None for one that has none.
+            lower: lowers a stage as it is; needed where there are any.
             planned: whether it has a plan for CPU.
         """
         found = object.__new__(cls)
@@ -63,7 +63,8 @@ class Lowered(jax.stages.Lowered):
                 if hasattr(lowered, name):
                     object.__setattr__(found, name, getattr(lowered, name))
         vars(found).update(getattr(lowered, "__dict__", {}))
-        found._make, found._shardings, found._planned = stages, shardings, planned
+        found._make, found._planned = stages, planned
+        found._lower = lower or (lambda program: lowered)
         return found
 
     @cached_property
@@ -128,7 +129,7 @@ class Lowered(jax.stages.Lowered):
                 self._costs |= {each.name: self._costs[LOWERED] for each in self.stages[-2:]}
             else:
                 program = found.program()
-                self._costs[found.name] = measure(program, self._shardings) if program.signature.is_static else None
+                self._costs[found.name] = Cost.of(self._lower(program)) if program.signature.is_static else None
         return self._costs[found.name]
 
     @cached_property

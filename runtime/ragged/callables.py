@@ -41,11 +41,22 @@ from ...codegen.sparse_parts import grouped
 from ...dialects.jax.axes import path_text
 from ...dialects.jax.trace import Traced
 from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
-from ..jitted import Call, Key, Parameters, Programs, Static, context, kind_of, leaves_of, restoration
+from ..calls.path import ARRAY, Written
+from ..jitted import (
+    Call,
+    Key,
+    Parameters,
+    Programs,
+    Static,
+    context,
+    kind_of,
+    leaves_of,
+    recognizing_call,
+    restoration,
+)
 from ..lowered.stages import Lowered
 from ..options import CompileOptions
 from ..warming import Sizes, sets_of
-from .again import call_again, lengths_of
 from .rows import Empty, Leaf, OfRows, Rows, RowsFunction, Variant
 from .values import (
     Ragged,
@@ -247,8 +258,11 @@ class _Plan:
         return Rows.of(self.leaves, values, self.sizes)
 
 
-class RaggedJit(OfRows):
+class RaggedJit(Written, OfRows):
     """A function of a row, for many rows of different lengths; see `hlograph.jit`.
+
+    A call raises `ArgumentShapeError` for rows whose sizes contradict `dims`, or each other, `UnsupportedGraphError`
+    where JAX cannot trace the function with symbolic sizes, and `PaddingError` for an op that cannot be padded.
 
     Args:
         vmapped: what `jax.vmap` was given.
@@ -276,27 +290,39 @@ class RaggedJit(OfRows):
         self._programs = Programs(self.name, tuple(constraints), how)
         self._plans: dict[Key, _Plan] = {}
         self._lengths: list[Any] = []  # of the last call
-        self._again: Callable[[Any, Any], Any] | None = None
+        self.__call__ = self._call
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """The results of all rows.
-
-        Raises:
-            ArgumentShapeError: rows whose sizes contradict `dims`, or each other.
-            UnsupportedGraphError: JAX cannot trace the function with symbolic sizes.
-            PaddingError: an op that cannot be padded.
-        """
-        if self._again is not None and (found := self._again(args, kwargs)) is not NotImplemented:
-            return found
+    def _call(self, /, *args: Any, **kwargs: Any) -> Any:
         plan, call, listed = self._look_at(args, kwargs)
         results = self._finished(self._run(plan, call), listed)
-        before, self._lengths = self._lengths, lengths_of(args, kwargs)
+        leaves, tree = tree_util.tree_flatten((args, kwargs))
+        rows = filter(is_ragged_value, tree_util.tree_leaves((args, kwargs), is_leaf=is_ragged_value))
+        on_device = all(type(x) is ARRAY for x in leaves)
+        before, self._lengths = self._lengths, [own for x in rows for own in x.lengths] if on_device else []
         same = before and len(before) == len(self._lengths) and all(map(operator.is_, before, self._lengths))
         if same and plan.variant is not None and call.filled and self._out_axes == 0 and not self._parameters.static:
-            self._again = call_again(args, kwargs, call, plan.variant)
+            self._recognize(call, plan.variant, leaves, tree)
         return results
+
+    def _recognize(self, call: Rows, variant: Variant, leaves: Sequence[Any], tree: Any) -> None:
+        """From now on calls with these lengths and arrays of these types, as each step of a fit is, run what is known
+        of them: what is made of the lengths is on the device already. Data are not held."""
+        arrays, lengths, sizes = variant.given(call)
+        (_, function), given = variant.rows.prepared(arrays, lengths, sizes)
+        places = [next((i for i, x in enumerate(leaves) if x is y), -1) for y in given[: len(arrays)]]
+        if -1 in places:  # one is converted, moved or padded
+            return
+        tail = jax.device_put(given[len(arrays) :])
+
+        def run(*found: Any) -> Any:
+            results = variant.rows.cut(function, function.run([*[found[i] for i in places], *tail]), lengths, sizes)
+            return results[0] if len(results) == 1 else tuple(results)
+
+        own = set(map(id, self._lengths))
+        known = [x if id(x) in own else x.aval for x in leaves]
+        self.__call__ = recognizing_call(known, tree, run, None, variant.restore, self._call)
 
     def _look_at(self, args: Any, kwargs: Any) -> tuple[_Plan, Rows, bool]:
         """What is to be done for such a call, its rows, and whether all of them come as lists."""
@@ -496,7 +522,7 @@ class RaggedJit(OfRows):
         """Drops all programs and executables, and what they counted."""
         self._programs.clear()
         self._plans.clear()
-        self._again, self._lengths = None, []
+        self._lengths, self.__call__ = [], self._call
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
