@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from ..codegen.artifact.inspection import origin, role
-from ..codegen.dims import parse
 from ..codegen.errors import PolicyError, UnsupportedGraphError
 from ..codegen.ir.host_calls import given_by, host_groups, name_of, parts_of, taken_by
 from ..codegen.program import Program
@@ -120,9 +119,7 @@ def explain(
     parts = _sections(source, program, function, facts, sizes)
     sections = tuple((title, rows) for title, rows in parts if rows or title.startswith(_ALWAYS))
     operations: Rows = [
-        (x.block, str(x), ", ".join(f"{value.dtype}{value}" for value in x.results), "; ".join(x.marks))
-        for x in facts.nodes
-        if not x.sizes_only
+        (x.block, x.name, ", ".join(map(str, x.results)), "; ".join(x.marks)) for x in facts.nodes if not x.sizes_only
     ]
     return Explanation(program.name, sections, operations)
 
@@ -154,7 +151,7 @@ def _sections(
     if sizes:
         kinds = Counter(kind for kind, *_ in facts.actions)
         done = ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()) or "nothing to do for it"
-        touched = f"{sum(bool(node.names) for node in nodes)} of {count(len(nodes), 'operation')} touched"
+        touched = f"{sum(node.is_touched for node in nodes)} of {count(len(nodes), 'operation')} touched"
         at = ", ".join(f"{size.name} = {size.bound}" for size in sizes if size.bound is not None)
         yield f"padding: {touched}; {done} (bounds {at})", _action_rows(facts.actions)
     outcomes = {True: "-> compiled exactly", False: "-> cannot be compiled"}  # where sizes are pinned, or not
@@ -198,7 +195,7 @@ CALL_TIME, OP_TIME, MEGABYTE_TIME = 8, 6, 300
 
 
 def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
-    nodes = {node.name.removeprefix(PYTHON): node for node in found if node.name.startswith(PYTHON)}
+    nodes = {node.name.removeprefix(PYTHON).split(" ")[0]: node for node in found if node.name.startswith(PYTHON)}
     module = program.copy_module()  # it lives as long as its ops are examined
     rows: Rows = []
     time = 0
@@ -210,7 +207,7 @@ def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
             values.update(zip(call.operands, node.operands, strict=True))
             values.update(zip(call.results, node.results, strict=True))
         taken, given = ([values[x] for x in side] for side in (taken_by(group), given_by(group)))
-        takes, gives = (", ".join(f"{value.dtype}{value}" for value in side) for side in (taken, given))
+        takes, gives = (", ".join(map(str, side)) for side in (taken, given))
         calls = [program.host_calls.get(name) for name in names]
         ops = ", then ".join(name if call is None else call.name for name, call in zip(names, calls, strict=True))
         why = "; ".join(dict.fromkeys("" if call is None else call.why for call in calls))
@@ -224,7 +221,7 @@ def _python(program: Program, found: Sequence[Node]) -> tuple[str, Rows]:
 def _bytes_of(values: Sequence[Value]) -> str:
     if any("?" in value.dims for value in values):
         return "?"
-    sizes = [prod(map(parse, value.dims)) * np.dtype(value.dtype).itemsize for value in values]
+    sizes: list[Any] = [prod(value.dims) * np.dtype(value.dtype).itemsize for value in values]
     return str(sum(sizes))
 
 

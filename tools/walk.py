@@ -9,7 +9,7 @@ of a value is from the first walk that reached it, so that its sizes are express
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ from ..codegen.dims import Dim
 from ..codegen.errors import PaddingError
 from ..codegen.ir.bindings import ir
 from ..codegen.ir.host_calls import is_host_call, name_of
-from ..codegen.ir.values import call_target, main_function, symbol_of
+from ..codegen.ir.values import call_target, main_function, shape_of, symbol_of
 from ..codegen.passes import pad
 from ..codegen.passes.pad.live import Live
 from ..codegen.passes.pad.padder import Padder, Pending
@@ -40,17 +40,15 @@ class Value:
     """A value of the program.
 
     Attributes:
-        dims: its sizes, as text; "?" where nothing is known.
-        names: the sizes that it depends on.
+        dims: its sizes; "?" where nothing is known.
         dtype: dtype of its elements.
     """
 
-    dims: tuple[str, ...]
-    names: frozenset[str]
+    dims: tuple[Dim | str, ...]
     dtype: str
 
     def __str__(self) -> str:
-        return f"[{', '.join(self.dims)}]"
+        return f"{self.dtype}[{', '.join(map(str, self.dims))}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,8 +56,7 @@ class Node:
     """An op.
 
     Attributes:
-        name: its name without its dialect.
-        where: the graph's variable, a name of JAX's, or a line of the module's text; "" where nothing is known.
+        name: its name without its dialect, and where it is from.
         block: the loop, branch or function that it is in; "" for the program itself.
         results: what it gives.
         operands: what it takes.
@@ -68,20 +65,16 @@ class Node:
     """
 
     name: str
-    where: str
-    block: str = ""
-    results: tuple[Value, ...] = ()
-    operands: tuple[Value, ...] = ()
-    sizes_only: bool = False
+    block: str
+    results: tuple[Value, ...]
+    operands: tuple[Value, ...]
+    sizes_only: bool
     marks: list[str] = field(default_factory=list)
 
     @property
-    def names(self) -> frozenset[str]:
-        """The sizes that its operands and results depend on."""
-        return frozenset().union(*(value.names for value in (*self.results, *self.operands)))
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.where})" if self.where else self.name
+    def is_touched(self) -> bool:
+        """Whether a size is part of an operand's or result's shape."""
+        return any(not isinstance(dim, int | str) for value in (*self.results, *self.operands) for dim in value.dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +140,21 @@ def walk(module: ir.Module, bounds: Mapping[str, int]) -> Facts:
                 _walk_once(module, bounds, pins, env)
             break
     refusals = [Refusal(where, reason, tuple(names)) for (where, reason), names in reasons.items()]
-    reader = _Reader(module, env)
-    for operation, reason in refused:
-        reader.mark(operation, f"refused: {reason}")
-    for action in actions:
-        reader.mark(action.op, f"{action.kind}: {action.dim} {action.detail}".rstrip())
+    nodes: dict[ir.Operation, Node] = {}  # in order, the main function first
+    main = main_function(module)
+    functions = [view.operation for view in module.body.operations if view.operation.name == "func.func"]
+    for function in sorted(functions, key=lambda function: function != main):
+        title = "" if function == main else f"function {symbol_of(function)}"
+        nodes.update(_nodes(function.regions[0].blocks[0], title, env))
+    marks = [(operation, f"refused: {reason}") for operation, reason in refused]
+    for operation, words in [*marks, *((a.op, f"{a.kind}: {a.dim} {a.detail}".rstrip()) for a in actions)]:
+        while operation is not None and operation not in nodes:  # the innermost op around it that is one
+            operation = operation.parent and operation.parent.operation
+        if operation is not None and words not in nodes[operation].marks:
+            nodes[operation].marks.append(words)
     # In words here, as an op is not to be touched when its module is gone.
     done = [(a.kind, a.dim, a.detail, a.why, describe(a.op)) for a in actions]
-    return Facts(list(reader.ops.values()), done, refusals)
+    return Facts(list(nodes.values()), done, refusals)
 
 
 def _walk_once(
@@ -183,57 +183,32 @@ def _to_pin(signature: Signature, padder: Padder, error: PaddingError, pins: Map
     return [name for name in free if name in concerned] or free
 
 
-class _Reader:
-    """Reads a module's ops, with what is known of its values."""
+def _nodes(block: ir.Block, title: str, env: _Environment) -> Iterator[tuple[ir.Operation, Node]]:
+    """The ops of a block, and of loops and branches in it, with what is known of their values."""
+    for operation in (view.operation for view in block.operations):
+        if operation.name in _TERMINATORS:
+            break
+        results, operands = (tuple(_value(x, env) for x in side) for side in (operation.results, operation.operands))
+        known = [env.get(result) for result in operation.results]
+        is_size = bool(known) and all(found is not None and found[0].tensor.sizes is not None for found in known)
+        sizes_only = operation.name == "stablehlo.constant" or is_size
+        yield operation, Node(describe(operation), title, results, operands, sizes_only)
+        if operation.name in _CONTROL:
+            parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
+            for part, region in zip(parts, operation.regions, strict=True):
+                yield from _nodes(region.blocks[0], f"{describe(operation)}: {part}", env)
 
-    def __init__(self, module: ir.Module, env: _Environment) -> None:
-        self.ops: dict[ir.Operation, Node] = {}  # in order
-        self._env = env
-        main = main_function(module)
-        self._block(main.regions[0].blocks[0], "")
-        for function in (op.operation for op in module.body.operations):
-            if function.name == "func.func" and function != main:
-                self._block(function.regions[0].blocks[0], f"function {symbol_of(function)}")
 
-    def mark(self, operation: ir.Operation | None, words: str) -> None:
-        """Marks the node of an op, or of the innermost op with a node around it."""
-        while operation is not None and operation not in self.ops:
-            operation = operation.parent and operation.parent.operation
-        if operation is not None and words not in self.ops[operation].marks:
-            self.ops[operation].marks.append(words)
-
-    def _block(self, block: ir.Block, title: str) -> None:
-        for operation in (view.operation for view in block.operations):
-            if operation.name in _TERMINATORS:
-                break
-            results, operands = (tuple(map(self._value, side)) for side in (operation.results, operation.operands))
-            sizes_only = operation.name == "stablehlo.constant" or self._is_size(operation)
-            where = location(operation.location)
-            self.ops[operation] = Node(_short(operation), where, title, results, operands, sizes_only)
-            if operation.name in _CONTROL:
-                parts = _PARTS.get(operation.name) or [f"branch {number}" for number in range(len(operation.regions))]
-                for part, region in zip(parts, operation.regions, strict=True):
-                    self._block(region.blocks[0], f"{describe(operation)}: {part}")
-
-    def _is_size(self, operation: ir.Operation) -> bool:
-        known = [self._env.get(result) for result in operation.results]
-        return bool(known) and all(found is not None and found[0].tensor.sizes is not None for found in known)
-
-    def _value(self, value: ir.Value) -> Value:
-        type_ = value.type
-        if not isinstance(type_, ir.RankedTensorType):
-            return Value((), frozenset(), str(type_))
-        open_axes = [type_.is_dynamic_dim(axis) for axis in range(type_.rank)]
-        found = self._env.get(value)
-        if found is None:
-            sizes = ["?" if is_open else str(type_.get_dim_size(axis)) for axis, is_open in enumerate(open_axes)]
-            return Value(tuple(sizes), frozenset(), str(type_.element_type))
-        live, pins = found
-        dims = tuple(
-            _unpinned(dim, pins) if is_open else dim for dim, is_open in zip(live.dims, open_axes, strict=True)
-        )
-        names = (name for dim in dims if not isinstance(dim, int | str) for name in dimension.roots(dim))
-        return Value(tuple(map(str, dims)), frozenset(names), str(live.dtype))
+def _value(value: ir.Value, env: _Environment) -> Value:
+    type_ = value.type
+    if not isinstance(type_, ir.RankedTensorType):
+        return Value((), str(type_))
+    found, sizes = env.get(value), shape_of(type_)
+    if found is None:
+        return Value(tuple("?" if size is None else size for size in sizes), str(type_.element_type))
+    live, pins = found
+    pairs = zip(live.dims, sizes, strict=True)
+    return Value(tuple(_unpinned(dim, pins) if size is None else dim for dim, size in pairs), str(live.dtype))
 
 
 def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
@@ -243,19 +218,18 @@ def _unpinned(dim: Dim, pins: Mapping[str, int]) -> Dim | str:
     return dimension.symbol(names[0]) if len(names) == 1 else "?"
 
 
-def _short(operation: ir.Operation) -> str:
-    if operation.name == "func.call":
-        return f"call {ir.FlatSymbolRefAttr(operation.attributes['callee']).value}"
-    if is_host_call(operation):
-        return f"{PYTHON}{name_of(operation)}"
-    if operation.name == "stablehlo.custom_call":
-        return f"custom_call {call_target(operation)}"
-    return operation.name.partition(".")[2] or operation.name
-
-
 def describe(operation: ir.Operation) -> str:
-    """An op in words: its name and its location."""
-    return str(Node(_short(operation), location(operation.location)))
+    """An op in words: its name without its dialect, and its location."""
+    if operation.name == "func.call":
+        name = f"call {ir.FlatSymbolRefAttr(operation.attributes['callee']).value}"
+    elif is_host_call(operation):
+        name = f"{PYTHON}{name_of(operation)}"
+    elif operation.name == "stablehlo.custom_call":
+        name = f"custom_call {call_target(operation)}"
+    else:
+        name = operation.name.partition(".")[2] or operation.name
+    where = location(operation.location)
+    return f"{name} ({where})" if where else name
 
 
 def location(given: ir.Location) -> str:
