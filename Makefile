@@ -36,7 +36,7 @@ help:
 	@echo 'make docs     the site, into build/docs/html, in an environment of its own (two minutes once notebooks are cached)'
 	@echo 'make docs-check  the same, and pages of it opened in a headless Chromium: pictures in build/docs-shots'
 	@echo 'make aarch64  direct calls on an ARM Linux that QEMU emulates: self-test, tests, 200 random programs (an hour and more)'
-	@echo 'make bench    side by side with other ways to run the same graphs'
+	@echo 'make bench    side by side with other ways to run the same graphs; writes the tables in docs/ (QUICK=1: into a copy)'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, chains, for docs/reference/gpu.md (GPU=cpu tries it)'
 	@echo 'make ops      tables of docs/reference: ops of PyTensor here and in its own backends, bad input, passes (minutes)'
@@ -194,8 +194,16 @@ aarch64: setup
 	$(call timed,$(AARCH64_COUNT) random programs,$(AARCH64) tests/direct_programs.py --count $(AARCH64_COUNT) --jobs $(TEST_WORKERS)); \
 	exit $${failed:-0}
 
+# On a quiet machine, for hours: all tables in docs/, each with its command, the day, the releases and the machine below it.
+# BENCH="steady lengths" takes these alone; QUICK=1 has few repetitions, and writes into a copy, build/bench/docs.
+BENCH ?=
+BENCH_PAGES := $(if $(QUICK),build/bench/docs,docs)
 bench: setup
-	@$(PY) benchmarks/run.py
+	@$(if $(QUICK),rm -rf $(BENCH_PAGES) && mkdir -p build/bench && cp -r docs $(BENCH_PAGES))
+	@$(if $(filter-out samplers,$(or $(BENCH),all)),$(PY) benchmarks/run.py $(if $(QUICK),--quick) --write $(BENCH_PAGES) \
+		$(if $(BENCH),--only $(filter-out samplers,$(BENCH)),--all))
+	@$(if $(filter samplers,$(or $(BENCH),samplers)),$(PY) benchmarks/samplers.py --write $(BENCH_PAGES) \
+		$(if $(QUICK),--parts calls --rounds 2 --models "eight schools" --without-numba))
 
 # Older releases that hlograph supports, each in an environment of its own under build/: what is installed, which Python
 # has it, which tests are the smoke test (a minute and a half at most), and which are all that apply.

@@ -1,9 +1,9 @@
 """hlograph beside its peers, in one run.
 
-    python benchmarks/run.py [--only NAME ...] [--quick] [--json PATH] [--markdown PATH]
+    python benchmarks/run.py [--only NAME ...] [--quick] [--json PATH] [--markdown PATH] [--write FOLDER]
 
-Results are printed as tables and kept as JSON in build/bench/. Values are compared before anything is timed; a
-difference ends the run.
+Results are printed as tables and kept as JSON in build/bench/, and with `--write docs` in the pages of docs/, see
+`tables.py`. Values are compared before anything is timed; a difference ends the run.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ os.environ.pop("JAX_COMPILATION_CACHE_DIR", None)
 os.environ["HLOGRAPH_CACHE"] = "off"
 warnings.simplefilter("ignore")
 
+import tables  # noqa: E402
 from harness import Report  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.status import Status  # noqa: E402
@@ -84,9 +85,12 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, metavar="NAME",
                         default=[name for name in BENCHMARKS if name not in LONG],
                         help=f"which benchmarks: {', '.join(BENCHMARKS)}")  # fmt: skip
+    parser.add_argument("--all", action="store_const", dest="only", help="all, also those that take long",
+                        const=[name for name in BENCHMARKS if name != "samplers"])  # whose tables samplers.py writes
     parser.add_argument("--quick", action="store_true", help="few repetitions, to see that all runs")
     parser.add_argument("--json", type=Path, help="where to write the results (default: build/bench/<time>.json)")
     parser.add_argument("--markdown", type=Path, help="also write the tables as Markdown")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="also put the tables into the pages of a folder")
     options = parser.parse_args()
 
     import jax
@@ -104,6 +108,10 @@ def main() -> int:
         console.print(table(reports[name]))
         for target in reports[name].targets:
             console.print(f"  {target}", style="green" if target.met else "red", highlight=False)
+        if options.write:
+            command = f"python benchmarks/run.py --only {name}{' --quick' * options.quick}"
+            for page in tables.write(options.write, name, reports[name], command, about):
+                console.print(f"  written to {page}")
 
     target_file = options.json or FOLDER / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
     target_file.parent.mkdir(parents=True, exist_ok=True)
@@ -143,8 +151,7 @@ def to_json(report: Report) -> dict:
 
 def to_markdown(report: Report) -> str:
     """A report as a Markdown section."""
-    lines = [f"## {report.title}", ""]
-    lines += [f"| {' | '.join(cells)} |" for cells in (report.columns, ("---",) * len(report.columns), *report.rows)]
+    lines = [f"## {report.title}", "", *tables.rows(report)]
     lines += ["", *(f"- {' '.join(str(target).split())}" for target in report.targets), ""]
     return "\n".join(lines)
 

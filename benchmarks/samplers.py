@@ -1,7 +1,7 @@
 """What users of PyMC feel, on eleven models: a call of value and gradient, the first call, whole runs of nutpie.
 
     python benchmarks/samplers.py [--parts calls pointers first runs] [--models NAME ...] [--rounds N] [--draws N]
-        [--markdown PATH]
+        [--markdown PATH] [--write FOLDER]
 
 calls     value and gradient, NumPy arrays in and out, through Python: hlograph's function and mode, PyTensor's JAX and
           Numba modes, whose functions trust their inputs; interleaved.
@@ -108,7 +108,7 @@ def _call(peer: str, function: Callable[[np.ndarray], Sequence[Any]], point: np.
 
 def calls(names: Sequence[str], peers: Sequence[str], rounds: int, progress: Callable[[str], None]) -> Report:
     """All peers in this process, interleaved."""
-    import_module("hlograph.runtime.direct.verdict").awaited(progress)
+    import_module("hlograph.runtime.direct.verdict").awaited()
     report = Report(f"{TITLE}: a call through Python (ratio to the JAX mode)", ("model", *peers))
     ratios: dict[str, Mapping[str, Timing]] = {}
     for name in names:
@@ -422,6 +422,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--without-numba", action="store_true", help="which takes minutes to compile")
     parser.add_argument("--markdown", type=Path, help="where to write the tables for the docs")
+    parser.add_argument("--write", type=Path, metavar="FOLDER", help="also put the tables into the pages of a folder")
     options = parser.parse_args()
 
     import jax
@@ -438,6 +439,9 @@ def main() -> None:
         for target in report.targets:
             console.print(f"  {target}", highlight=False)
         texts.append(runner.to_markdown(report))
+        if options.write:
+            command = f"python benchmarks/samplers.py --parts {part}"
+            runner.tables.write(options.write, f"samplers {part}", report, command, runner.machine())
     if options.markdown is not None:
         options.markdown.write_text("\n".join(texts))
 

@@ -94,6 +94,34 @@ def test_links_lead_somewhere():
                 assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def test_tables_say_what_measured_them(tmp_path, monkeypatch):
+    """Each table between markers is a benchmark's, which replaces it, with its command and a date below."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import tables
+    from harness import Report, Target
+
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "<!-- table: " in page.read_text()]
+    found = {match[2]: match[0] for page in pages for match in tables.MARKED.finditer(page.read_text())}
+    assert len(found) == sum(page.read_text().count("<!-- table: ") for page in pages) > 30
+    for name, text in found.items():
+        benchmark, _, part = name.partition(" ")
+        command = f"samplers.py --parts {part}" if part else f"run.py --only {benchmark}"
+        assert (ROOT / f"benchmarks/{benchmark}.py").exists(), name
+        assert re.search(rf"^`python benchmarks/{command}\b.*`, 2\d\d\d-\d\d-\d\d", text, re.MULTILINE), name
+
+    page = tmp_path / "page.md"
+    page.write_text("before\n\n<!-- table: rows -->\n\nold\n\n<!-- its end -->\nafter\n")
+    report = Report("", ("case", "time"), [("a", "1 us")], targets=[Target("a", 2, 1), Target("b", 1, 1)])
+    assert tables.write(tmp_path, "rows", report, "python x.py", {"jax": "1.2", "cores": "2"}) == [page]
+    assert not tables.write(tmp_path, "other", report, "python x.py", {})
+    assert re.fullmatch(
+        r"before\n\n<!-- table: rows -->\n\n\| case \| time \|\n\| --- \| --- \|\n\| a \| 1 us \|\n\n"
+        r"- MISSED a: 2.*\n- met: 1 of 2 targets\n\n`python x.py`, [\d-]{10}: jax 1.2, 2 cores\n\n"
+        r"<!-- its end -->\nafter\n",
+        page.read_text(),
+    )
+
+
 # ---- pages ----------------------------------------------------------------------------------------------------------
 
 
