@@ -38,7 +38,7 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True)
 def _no_c_compiler() -> Iterator[None]:
-    """PyTensor evaluates in Python: it would compile each op of an inner graph with g++, 1 s an op, to run it once.
+    """PyTensor evaluates in Python: it would compile a graph with Numba, up to 20 s, or ops with g++, to run it once.
 
     Its rewrites stay those of the test's mode. Nor does it note for each variable which lines of the test made it.
     """
@@ -46,7 +46,7 @@ def _no_c_compiler() -> Iterator[None]:
     if pytensor is None:
         yield
         return
-    with pytensor.config.change_flags(cxx="", traceback__limit=0):
+    with pytensor.config.change_flags(cxx="", linker="vm", traceback__limit=0):
         yield
 
 

@@ -66,7 +66,8 @@ def _calls(fn: Any, until: float) -> None:
 
 
 def interrupted() -> None:
-    """Ctrl-C, again and again."""
+    """Ctrl-C, again and again; a process that was started in the background may ignore it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     fn, expected = called()
     for count in range(5):
         timer = threading.Timer(0.05 + 0.0007 * count, os.kill, (os.getpid(), signal.SIGINT))

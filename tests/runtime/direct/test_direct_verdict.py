@@ -218,6 +218,8 @@ self_test.run()
 """
 LIGHT = """
 import os, signal, time
+for each in (signal.SIGINT, signal.SIGHUP):  # which a run in the background may ignore, with all that it starts
+    signal.signal(each, signal.SIG_DFL)
 print("names: ok\\nloop: direct call of the kernels\\nthreads", end="", flush=True)
 {}
 """

@@ -45,14 +45,6 @@ QUICK: dict[str, Any] = {"draws": 20, "tune": 30, "chains": 2, "cores": 2, "prog
 pytestmark = pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def leave_pymc_as_it_is():
-    """The import above has changed PyMC for this process."""
-    hlograph.pymc.install()
-    yield
-    hlograph.pymc.uninstall()
-
-
 def narrow() -> None:
     pm.Normal("y", pm.Normal("mu", shape=2)[:1], 1, observed=Y.astype("float32"))
 
@@ -441,19 +433,23 @@ def test_the_import_can_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
             assert hooks.is_ours("STABLEHLO")
             assert names()[0] != NumbaLinker
         assert names() == original
-        monkeypatch.setattr(nutpie, "compile_pymc_model", lambda *_, backend, **__: pytest.skip(backend))
-        monkeypatch.setattr(mcmc, "init_nuts", lambda **_: pytest.skip("PyMC's own"))
-        for options, sampler, message in [
-            ({"backend": "STABLEHLO", "nuts_sampler": "nutpie"}, "numba", "nutpie compile the model with Numba"),
-            ({"backend": "STABLEHLO"}, "PyMC's own", "leaves nutpie for PyMC's own"),
-            ({"backend": "NUMBA"}, "numba", None),
-        ]:
-            with warnings.catch_warnings(record=True) as caught, pytest.raises(pytest.skip.Exception, match=sampler):
-                pm.sample(model=regression(), **options, **QUICK)
-            said = [str(warning.message) for warning in caught if "hlograph.pymc" in str(warning.message)]
-            assert [message in text for text in said] == ([True] if message else [])
+        with monkeypatch.context() as patch:
+            patch.setattr(nutpie, "compile_pymc_model", lambda *_, backend, **__: pytest.skip(backend))
+            patch.setattr(mcmc, "init_nuts", lambda **_: pytest.skip("PyMC's own"))
+            for options, sampler, message in [
+                ({"backend": "STABLEHLO", "nuts_sampler": "nutpie"}, "numba", "nutpie compile the model with Numba"),
+                ({"backend": "STABLEHLO"}, "PyMC's own", "leaves nutpie for PyMC's own"),
+                ({"backend": "NUMBA"}, "numba", None),
+            ]:
+                ended = pytest.raises(pytest.skip.Exception, match=sampler)
+                with warnings.catch_warnings(record=True) as caught, ended:
+                    pm.sample(model=regression(), **options, **QUICK)
+                said = [str(warning.message) for warning in caught if "hlograph.pymc" in str(warning.message)]
+                assert [message in text for text in said] == ([True] if message else [])
     finally:
         hlograph.pymc.install()
+    assert [inspect.unwrap(name) for name in names()[1:]] == [inspect.unwrap(name) for name in changed[1:]]
+    assert names()[3] is not original[3]
 
 
 def test_errors_of_nutpie_say_what_codes_mean() -> None:

@@ -1,7 +1,6 @@
 """PyMC's functions over a posterior in the mode: against PyMC's own, with PyTensor's evaluation in Python."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -21,14 +20,6 @@ MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
 PYTHON = {"compile_kwargs": {"mode": REFERENCE}}
 QUIET: dict[str, Any] = {"progressbar": False}
 DRAWS = 200
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _installed() -> Iterator[None]:
-    """Also where another test has taken out what the import puts into PyMC."""
-    pymc_on_hlograph.install(nutpie=False)
-    yield
-    pymc_on_hlograph.uninstall()
 
 
 def discrete():

@@ -6,7 +6,7 @@ import pickle
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,14 +41,6 @@ def sampled(make: Callable[[], Any], count: bool = False, **options: Any) -> Any
         return pm.sample(
             30, **{"tune": 30, "chains": 2, "step": make(), "nuts_sampler": "pymc", **MODE, **QUICK, **options}
         )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _installed() -> Iterator[None]:
-    """Also where another test has taken out what the import puts into PyMC."""
-    hlograph.pymc.install(nutpie=False)
-    yield
-    hlograph.pymc.uninstall()
 
 
 STEPS: dict[str, Callable[[], Any]] = {
