@@ -14,12 +14,13 @@ from hypothesis import settings
 
 # Both libraries read these once, at import, so they are set before any test module is imported. A value from outside
 # wins: `JAX_PLATFORMS=cuda,cpu pytest -m gpu` runs the GPU tests. Each pytest worker compiles in a folder of its own,
-# because PyTensor locks the folder while it compiles.
+# because PyTensor locks the folder while it compiles. PyTensor evaluates in Python: it would compile graphs with Numba,
+# up to 20 s each, or ops with g++, to run them once; nor does it note for each variable which lines made it.
 _worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _compiledir = Path(__file__).resolve().parent.parent / "build" / "pytensor" / _worker
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ["HLOGRAPH_CACHE"] = "off"  # but for tests of it
-os.environ.setdefault("PYTENSOR_FLAGS", f"base_compiledir={_compiledir}")
+os.environ.setdefault("PYTENSOR_FLAGS", f"base_compiledir={_compiledir},cxx=,linker=vm,traceback__limit=0")
 
 # A first example compiles, the next ones do not: a time limit per example would fail by chance.
 # The same examples in each run, and others every night: a rare one is found there, not by who changed something else.
@@ -34,20 +35,6 @@ def pytest_configure() -> None:
     here, found = Path(__file__).resolve().parent.parent, Path(codegen.__file__).resolve().parent.parent
     if found != here:
         pytest.exit(f"these tests are {here}'s, but `import hlograph` finds {found}'s: run `make setup` here", 2)
-
-
-@pytest.fixture(autouse=True)
-def _no_c_compiler() -> Iterator[None]:
-    """PyTensor evaluates in Python: it would compile a graph with Numba, up to 20 s, or ops with g++, to run it once.
-
-    Its rewrites stay those of the test's mode. Nor does it note for each variable which lines of the test made it.
-    """
-    pytensor = sys.modules.get("pytensor")
-    if pytensor is None:
-        yield
-        return
-    with pytensor.config.change_flags(cxx="", linker="vm", traceback__limit=0):
-        yield
 
 
 @pytest.fixture

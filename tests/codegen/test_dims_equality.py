@@ -170,6 +170,22 @@ def test_equal_by_proof(first, second):
     assert type(a - b) is int
 
 
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ("max(n % 100000 - 99998, 0)", 99_999),
+        ("min(max(2*n - 20000, 0), max(60000 - n, 0))", 30_000),
+        ("max(n//20000 - 1, 0) - max((n - 20001)//20000, 0)", 40_000),
+        ("min(max(n - 10000, 0), max(30000 - n, 0))*m", 20_000),
+    ],
+)
+def test_what_differs_from_zero_at_few_values_is_not_equal(text, n):
+    """At none of those at which two dimensions are compared before a proof is tried."""
+    dim = parse(text)
+    assert dims.evaluate(dim, {"n": n, "m": 1}) > 0
+    assert dim + m != m
+
+
 def recorded(random, roots):
     """Demands that hold for some roots: each right side is shifted to be equal, or less by a slack."""
     known, demanded = Constraints(), []

@@ -152,11 +152,11 @@ def conditioned(make):
 
 
 MODELS = {
+    "vectors": vector_autoregression,
     "seasonal": seasonal,
     "sarimax": sarimax,
     "stationary": lambda: sarimax(stationary=True),
     "smoothing": smoothing,
-    "vectors": vector_autoregression,
 }
 
 
