@@ -35,7 +35,7 @@ help:
 	@echo 'make without-jax  a model in C, and in a Python without JAX, through a PJRT plugin'
 	@echo 'make docs     the site, into build/docs/html, in an environment of its own (two minutes once notebooks are cached)'
 	@echo 'make docs-check  the same, and pages of it opened in a headless Chromium: pictures in build/docs-shots'
-	@echo 'make aarch64  direct calls on an ARM Linux that QEMU emulates: self-test, tests, 200 random programs (an hour and more)'
+	@echo 'make aarch64  direct calls on an ARM Linux that QEMU emulates: self-test, tests, 200 random programs: hours; it goes on where it was ended'
 	@echo 'make bench    side by side with other ways to run the same graphs; writes the tables in docs/ (QUICK=1: into a copy)'
 	@echo 'make aot      every program compiled for a TPU and an NVIDIA GPU that are not here (AOT="--platform tpu --devices 1")'
 	@echo 'make gpu      on a machine with a GPU: tests, golden and random programs, loops, chains, for docs/reference/gpu.md (GPU=cpu tries it)'
@@ -181,17 +181,18 @@ docs-check: docs
 # of that name. A step that fails does not keep the next ones from running. AARCH64_COUNT: random programs.
 AARCH64 := build/aarch64/python
 AARCH64_COUNT ?= 200
-AARCH64_TESTS := tests/runtime/direct/test_direct_call.py tests/runtime/direct/test_native_code.py \
-	tests/runtime/direct/test_platforms.py tests/runtime/direct/test_c_function.py
+AARCH64_TESTS := test_direct_call.py test_native_code.py test_platforms.py test_c_function.py test_hard_cases.py \
+	test_direct_way.py
 define timed
 	echo '==> $(1)'; start=$$(date +%s); $(2) || failed=1; echo "==> $(1): $$(( $$(date +%s) - start )) s"
 endef
 aarch64: setup
 	@.ci/aarch64 build/aarch64
-	@$(call timed,self-test,$(AARCH64) -P -m hlograph.runtime.direct --again); \
-	$(call timed,tests,(cd build/aarch64 && ./python -m pytest -q -n0 -o timeout=7200 -c $(CURDIR)/pyproject.toml \
-		--rootdir $(CURDIR) $(addprefix $(CURDIR)/,$(AARCH64_TESTS)))); \
-	$(call timed,$(AARCH64_COUNT) random programs,$(AARCH64) tests/direct_programs.py --count $(AARCH64_COUNT) --jobs $(TEST_WORKERS)); \
+	@$(call timed,self-test,$(AARCH64) -P -m hlograph.runtime.direct); \
+	$(call timed,tests,(cd build/aarch64 && PYTHONPATH=$(CURDIR)/tests ./python -m pytest -q -n0 -p resumed --done done \
+		-o timeout=7200 -c $(CURDIR)/pyproject.toml --rootdir $(CURDIR) $(addprefix $(CURDIR)/tests/runtime/direct/,$(AARCH64_TESTS)))); \
+	$(call timed,$(AARCH64_COUNT) random programs,$(AARCH64) tests/direct_programs.py --count $(AARCH64_COUNT) \
+		--jobs $(TEST_WORKERS) --seconds 3600 --done build/aarch64/done); \
 	exit $${failed:-0}
 
 # On a quiet machine, for hours: all tables in docs/, each with its command, the day, the releases and the machine below it.

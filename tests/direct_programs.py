@@ -1,6 +1,6 @@
 """Random programs through the direct call, in processes of their own: none may die, none differ from PJRT by a bit.
 
-    python tests/direct_programs.py --count 10000 --jobs 2 --first 0
+    python tests/direct_programs.py --count 10000 --jobs 2 --first 0 [--done FOLDER]
 
 Each program is compiled under one of several plans, with `cpu="direct"` insisted on: that compares nine inputs. Then
 every call is compared with PJRT's (`direct_way.EVERY = 1`), from several threads. What is no kernel is refused; it is
@@ -13,8 +13,10 @@ import sys
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
+import resumed
 import workers
 
 CHUNK = 50  # programs of one process
@@ -25,10 +27,10 @@ DIRECT = "direct call of the kernels"
 WRONG = "wrong: "
 
 
-def run_all(first: int, count: int, jobs: int) -> Counter[str]:
+def run_all(first: int, count: int, jobs: int, seconds: float = SECONDS, kept: Path | None = None) -> Counter[str]:
     """Runs the programs of the seeds from `first` on; how many were `DIRECT`, `WRONG...` or refused, and why."""
-    seeds = range(first, first + count)
-    return Counter(judged(*each) for each in workers.all_of(__file__, seeds, CHUNK, jobs=jobs, seconds=SECONDS))
+    found = workers.all_of(__file__, range(first, first + count), CHUNK, jobs=jobs, seconds=seconds, kept=kept)
+    return Counter(judged(*each) for each in found)
 
 
 def judged(seed: int, note: str) -> str:
@@ -43,7 +45,7 @@ def work(seeds: str) -> None:
     from hlograph.runtime.direct import verdict
     from hlograph.runtime.executables import direct_way
 
-    verdict.assume(verdict.Verdict(True, "for a test"))
+    verdict.assume("")
     direct_way.EVERY, direct_way.CHECKS = 1, 1 << 30  # to the end
     warnings.simplefilter("error", RuntimeWarning)
     workers.serve(seeds, tried)
@@ -90,12 +92,15 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=10_000, help="number of programs")
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="of a program, after which it hangs")
+    parser.add_argument("--done", type=Path, help="a folder for what was found, which is not run again")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.worker:
         work(given.worker)
         return 0
-    found = run_all(given.first, given.count, given.jobs)
+    kept = resumed.place(given.done, "programs") if given.done else None
+    found = run_all(given.first, given.count, given.jobs, given.seconds, kept)
     print(*(f"{count:6d}  {what}" for what, count in found.most_common()), sep="\n")
     return 1 if any(what.startswith(WRONG) for what in found) else 0
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 Found = list[tuple[int, str]]  # of each item what became of it
 OUTPUT = sys.stdout
@@ -29,7 +30,9 @@ def serve(items: str, one: Callable[[int], str]) -> None:
         tell(item, "end", one(item))
 
 
-def all_of(script: str, items: Sequence[int], chunk: int, *options: str, jobs: int, seconds: float) -> Found:
+def all_of(
+    script: str, items: Sequence[int], chunk: int, *options: str, jobs: int, seconds: float, kept: Path | None = None
+) -> Found:
     """What became of all items, so many of them in a process; behind one that ends it there is another process.
 
     Args:
@@ -39,7 +42,16 @@ def all_of(script: str, items: Sequence[int], chunk: int, *options: str, jobs: i
         options: of the script.
         jobs: processes at a time.
         seconds: that one stage of an item may take.
+        kept: a file for what became of each item: those that are in it are not run again.
     """
+    known = [tuple(json.loads(line)) for line in kept.read_text().splitlines()] if kept and kept.exists() else []
+    over = {item for item, _ in known}
+    items = [item for item in items if item not in over]
+
+    def ended(item: int, what: str) -> None:
+        if kept:
+            with kept.open("a") as file:
+                file.write(json.dumps([item, what]) + "\n")
 
     def run(rest: Sequence[int]) -> Found:
         found = Found()
@@ -50,7 +62,7 @@ def all_of(script: str, items: Sequence[int], chunk: int, *options: str, jobs: i
                 process = subprocess.Popen(
                     command, stdout=subprocess.PIPE, stderr=errors, env=environment, start_new_session=True
                 )
-                found += watch(process, seconds)
+                found += watch(process, seconds, ended)
                 errors.seek(0)
                 if "--quiet" in options and process.returncode == 0 and (printed := errors.read()):
                     found.append((found[-1][0], f"raw stderr: {printed.decode(errors='replace')[:300]}"))
@@ -59,10 +71,10 @@ def all_of(script: str, items: Sequence[int], chunk: int, *options: str, jobs: i
 
     with ThreadPoolExecutor(jobs) as pool:
         parts = pool.map(run, [items[i : i + chunk] for i in range(0, len(items), chunk)])
-        return [each for found in parts for each in found]
+        return [*known, *(each for found in parts for each in found)]
 
 
-def watch(process: subprocess.Popen[bytes], seconds: float) -> Found:
+def watch(process: subprocess.Popen[bytes], seconds: float, ended: Callable[[int, str], object]) -> Found:
     """What a process says of its items until it ends, and which one it ended over."""
     assert process.stdout is not None
     found, item, stage, what, buffer = Found(), 0, "start", "", b""
@@ -76,6 +88,7 @@ def watch(process: subprocess.Popen[bytes], seconds: float) -> Found:
             item, stage, what = json.loads(line)
             if stage == "end":
                 found.append((item, what))
+                ended(item, what)
     if not ready:
         os.killpg(process.pid, signal.SIGKILL)
     status = process.wait()
@@ -85,4 +98,5 @@ def watch(process: subprocess.Popen[bytes], seconds: float) -> Found:
     if stage != "end":
         end = f"died of {status}" if ready else "hung"
         found.append((item, f"{end} in {stage} {what}".rstrip()))
+        ended(*found[-1])
     return found
