@@ -108,7 +108,7 @@ def _call(peer: str, function: Callable[[np.ndarray], Sequence[Any]], point: np.
 
 def calls(names: Sequence[str], peers: Sequence[str], rounds: int, progress: Callable[[str], None]) -> Report:
     """All peers in this process, interleaved."""
-    import_module("hlograph.runtime.direct.verdict").awaited()
+    import_module("hlograph.runtime.direct.verdict").asked(wait=True)
     report = Report(f"{TITLE}: a call through Python (ratio to the JAX mode)", ("model", *peers))
     ratios: dict[str, Mapping[str, Timing]] = {}
     for name in names:

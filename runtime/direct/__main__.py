@@ -6,7 +6,6 @@ It prints the record, and runs the self-test where there is no verdict yet; with
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 
 from . import kept, verdict
@@ -16,13 +15,9 @@ def main(arguments: list[str] | None = None) -> int:
     """The exit status: 0 where kernels may be called directly, 1 where not."""
     parser = argparse.ArgumentParser(prog="python -m hlograph.runtime.direct", description=__doc__.splitlines()[0])
     parser.add_argument("--again", action="store_true", help="run the self-test although there is a verdict")
-    given = parser.parse_args(arguments)
-    if reason := verdict.unsupported():
-        print(f"no direct calls: {reason}")
-        return 1
-    for path in kept.paths(verdict.name()) if given.again else ():
-        with contextlib.suppress(OSError):
-            path.unlink()
+    if parser.parse_args(arguments).again and not verdict.unsupported():
+        for path in kept.paths(verdict.name()):
+            path.unlink(missing_ok=True)
     reason = verdict.refusal(wait=True)
     print(*verdict.lines(), f"no direct calls: {reason}" if reason else "direct calls", sep="\n")
     print(f"kept in {kept.place(verdict.name()) or 'no file: ' + verdict.NOWHERE}")

@@ -25,7 +25,7 @@ from ...codegen.passes import cpu_blas
 from ..object_files import DirectCallRefused
 from . import kept
 from .llvm_ir import translated
-from .object_code import IrCode, ObjectCode, binding, once, parsed
+from .object_code import IrCode, ObjectCode, binding, once
 
 BLAS = tuple(cpu_blas.TARGETS.values())  # functions of ours that PJRT and direct calls both call
 _BY_BLAS = ("sgemm", "dgemm", "spotrf", "dpotrf")  # what they call
@@ -99,7 +99,7 @@ def machine_code(name: str) -> bytes:
         if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
             return data[_DIGEST:]
     try:
-        module = parsed(translated(source.decode(), {"MAP": _PRIVATE}))
+        module = llvm.parse_assembly(translated(source.decode(), {"MAP": _PRIVATE}))
         machine = llvm.Target.from_triple(target[0]).create_target_machine(*target[1:], opt=2, jit=True)
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False  # for nothing here

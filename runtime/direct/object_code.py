@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import platform
-import re
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -105,17 +104,10 @@ class IrCode:
     """
 
     def __init__(self, text: str) -> None:
-        self._engine = _engine(parsed(text))
+        self._engine = _engine(binding().parse_assembly(text))
         self._engine.finalize_object()
         self.address = int(self._engine.get_function_address("run"))
         self.run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.address)
-
-
-def parsed(text: str) -> Any:
-    """LLVM's module of IR in which pointers have types, as LLVM has them up to 15."""
-    if binding().llvm_version_info[0] > 15:
-        text = re.sub(r"(i\d+|double|float|<[^>]*>|\[[^]]*\])( \(i64(, i64)*\))?\*", "ptr", text)
-    return binding().parse_assembly(text)
 
 
 @once

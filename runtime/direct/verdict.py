@@ -1,15 +1,12 @@
 """Whether kernels may be called directly on this machine: what a self-test has found, kept on disk.
 
-In: what the direct call depends on (`identity`). Out: a `Verdict`. Who wants one that is not on disk starts another
-process, which goes on if this one ends, and which a mistake may end (`self_test`). Its record has a line for each
-program that it has tried, and at last the verdict; if it dies or hangs, that is the verdict. A record without one is
-continued. Decisions to know: no call waits, only those for a C function, or that insist on the direct call; of
-several processes that want a verdict one runs the self-test, the others wait; a record is believed only where nobody
-but this user and root can have written it (`kept`).
-
-    known()    from this process's memory or the disk; None where nobody has tried yet
-    asked()    the same; without one a self-test begins in the background
-    awaited()  the same, after the end of the self-test
+In: what the direct call depends on (`identity`). Out: a *refusal*: why there are no direct calls, "" where there are,
+None where nobody has tried yet. Who wants one that is not on disk starts another process, which goes on if this one
+ends, and which a mistake may end (`self_test`). Its record has a line for each program that it has tried, and at last
+the verdict; if it dies or hangs, that is the verdict. A record without one is continued. Decisions to know: no call
+waits, only those for a C function, or that insist on the direct call; of several processes that want a verdict one runs
+the self-test, the others wait; a record is believed only where nobody but this user and root can have written it
+(`kept`).
 """
 
 from __future__ import annotations
@@ -25,7 +22,6 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -42,23 +38,9 @@ QUIET = 2.0  # seconds of waiting before a line says what is waited for
 SELF_TEST = ("-P", "-m", "hlograph.runtime.direct.self_test")
 NOWHERE = f"a self-test would have to be repeated by each process: {kept.NOWHERE}"
 _VERDICT = re.compile(r"(good|bad) (\d+): (.+)")  # the last line, with its time
-_PACKAGES = ("jaxlib", "llvmlite", "numpy", "scipy")
 # For the self-test: the CPU alone, without options and caches of JAX's and XLA's that may be set.
 _SET = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false", "PYTHONWARNINGS": "ignore"}
 _SET |= {"HLOGRAPH_CACHE": "off"}
-_log = logging.getLogger("hlograph")
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a self-test has found: whether kernels may be called directly, and what was tried, or went wrong."""
-
-    good: bool
-    reason: str
-
-    def __str__(self) -> str:
-        """The last line of a record."""
-        return f"{'good' if self.good else 'bad'} {int(time.time()):d}: {self.reason}"
 
 
 # ---- what it is for --------------------------------------------------------------------------------------------------
@@ -112,11 +94,11 @@ def identity() -> str:
     """
     folder = Path(__file__).parent
     code = sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".src"))
-    code += [folder.parent / f"{name}.py" for name in ("object_files", "wire")]
-    told = [text for package in _PACKAGES for text in _package(package)]
+    told = [text for package in ("jaxlib", "llvmlite", "numpy", "scipy") for text in _package(package)]
     # No list of hlograph's own files: in a checkout that depends on the current folder, which the self-test ignores.
     system = "" if sys.platform == "linux" else platform.platform()  # which brings the C library
     told += [_package("hlograph")[0], sys.version, *platform.libc_ver(), system, processor_of_system()]
+    code.append(folder.parent / "object_files.py")
     parts = ["\n".join(told).encode(), *(path.name.encode() + path.read_bytes() for path in code)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
 
@@ -143,19 +125,24 @@ def lines() -> list[str]:
     return next(kept.read(name()), b"").decode(errors="replace").replace("\r", "").split("\n")[:-1]
 
 
-def read() -> Verdict | None:
-    """The verdict on disk, if there is one that still counts, and that this user or root has written."""
+def line(refusal: str, tried: str = "") -> str:
+    """The last one of a record; `tried` is told where there is no refusal."""
+    return f"{'bad' if refusal else 'good'} {int(time.time()):d}: {refusal or tried}"
+
+
+def read() -> str | None:
+    """The refusal on disk, if it still counts, and this user or root has written it."""
     last = _VERDICT.fullmatch((lines() or [""])[-1])
     if last is None or (last[1] == "bad" and not 0 <= time.time() - int(last[2]) < EXPIRES):
         return None
-    return Verdict(last[1] == "good", last[3])
+    return "" if last[1] == "good" else last[3]
 
 
-def found() -> Verdict:
-    """The verdict on disk, or else that of a self-test, after its end."""
+def found() -> str:
+    """The refusal on disk, or else that of a self-test, after its end."""
     path = kept.place(name())
     if path is None:
-        return Verdict(False, NOWHERE)
+        return NOWHERE
     try:
         if next(kept.read(name()), None) is None:
             path.unlink(missing_ok=True)  # another process's
@@ -163,11 +150,11 @@ def found() -> Verdict:
         with open(os.open(path, flags, 0o600), "a+b") as record:
             _lock_file(record, "LOCK_EX")  # for the self-test, too, which has the file open
             try:
-                return read() or _tried(record)
+                return _tried(record) if (refusal := read()) is None else refusal
             finally:
                 _lock_file(record, "LOCK_UN")  # also for what has been forked meanwhile
     except (OSError, ValueError) as error:  # no such signal, for one
-        return Verdict(False, f"the self-test could not be run: {error}")
+        return f"the self-test could not be run: {error}"
 
 
 def _lock_file(file: Any, how: str) -> None:
@@ -177,7 +164,7 @@ def _lock_file(file: Any, how: str) -> None:
         fcntl.flock(file, getattr(fcntl, how))
 
 
-def _tried(record: Any) -> Verdict:
+def _tried(record: Any) -> str:
     """What a self-test says, or how it ended."""
     record.seek(0)
     over = _VERDICT.fullmatch((lines() or [""])[-1])  # long ago
@@ -188,60 +175,58 @@ def _tried(record: Any) -> Verdict:
     quiet: Any = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
     command = [sys.executable, *SELF_TEST]
     status = subprocess.run(command, check=False, stdout=record, env=environment | _SET, **quiet).returncode
-    if not status and (verdict := read()):
-        return verdict
+    if not status and (refusal := read()) is not None:
+        return refusal
     record.seek(0)
     said = record.read().decode(errors="replace")
     died = signal.Signals(-status).name if status < 0 else ""
-    what = "hung" if died == "SIGALRM" else f"died of {died}" if died else f"failed with status {status:d}"
-    bad = Verdict(False, f"the self-test {what} in: {said.rpartition(chr(10))[2] or 'its start'}")
+    what = "hung" if died in ("SIGALRM", "SIGPROF") else f"died of {died}" if died else f"failed with status {status:d}"
+    refusal = f"the self-test {what} in: {said.rpartition(chr(10))[2] or 'its start'}"
     if said and died not in ("SIGHUP", "SIGINT", "SIGTERM"):  # after those the next process goes on with it
         with contextlib.suppress(OSError):
-            record.write(f"\n{bad}\n".encode())
-    return bad
+            record.write(f"\n{line(refusal)}\n".encode())
+    return refusal
 
 
-# ---- the self-test in the background ---------------------------------------------------------------------------------
+# ---- in this process -------------------------------------------------------------------------------------------------
 
 _lock = forks.lock()
-_known: Verdict | None = None
+_known: str | None = None
 _asking: threading.Thread | None = None  # over in a forked process, which may ask anew
 
 
-def known() -> Verdict | None:
-    """The verdict, if there is one."""
+def known() -> str | None:
+    """The refusal, if it is known."""
     global _known
-    _known = _known or read()
+    _known = read() if _known is None else _known
     return _known
 
 
-def asked() -> Verdict | None:
-    """The verdict; where there is none a self-test begins in the background."""
+def asked(*, wait: bool = False) -> str | None:
+    """The refusal; where it is not known a self-test begins in the background.
+
+    Args:
+        wait: for the end of the self-test; a line of log says so after `QUIET` seconds.
+    """
     global _asking
     with _lock:
         if (_asking is None or not _asking.is_alive()) and known() is None:
-            tell(logging.INFO if is_familiar() else logging.WARNING)
+            _tell(logging.INFO if is_familiar() else logging.WARNING)
             _asking = threading.Thread(target=lambda: assume(found()), name="hlograph self-test", daemon=True)
             _asking.start()
-        return _known
-
-
-def awaited() -> Verdict:
-    """The verdict, after the end of the self-test; a line of log says what is waited for."""
-    while (verdict := asked()) is None:
-        assert _asking is not None
+    if wait and _known is None and _asking is not None:
         _asking.join(QUIET)
         if _asking.is_alive():
-            tell(logging.WARNING)
+            _tell(logging.WARNING)
             _asking.join()
-    return verdict
+    return _known
 
 
-def tell(level: int) -> None:
+def _tell(level: int) -> None:
     """Says that a self-test runs, and where its result is."""
     how = "some 20 s" if is_familiar() else "a minute or two: the tests have not seen this release on such a machine"
     if path := kept.place(name()):
-        _log.log(
+        logging.getLogger("hlograph").log(
             level,
             f"direct calls with jaxlib {metadata.version('jaxlib')} are tried in another process, once on this machine "
             f"({how}); until then calls go through PJRT. `python -m hlograph.runtime.direct` shows the result, {path}",
@@ -256,12 +241,11 @@ def refusal(*, wait: bool) -> str:
     """
     if reason := f"switched off by {SWITCH}" if switched_off() else unsupported():
         return reason
-    verdict = awaited() if wait else known()
-    return "" if verdict is None or verdict.good else verdict.reason
+    return (asked(wait=True) if wait else known()) or ""
 
 
-def assume(verdict: Verdict | None) -> Verdict | None:
-    """Takes a verdict for this process's, or forgets it; what was known before."""
+def assume(found: str | None) -> str | None:
+    """Takes a refusal for what is known in this process, or forgets it (None); what was known before."""
     global _known
-    before, _known = _known, verdict
+    before, _known = _known, found
     return before

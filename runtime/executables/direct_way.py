@@ -131,8 +131,8 @@ class DirectWay:
                 self._refuse(f"calls of {text(seconds)} gain nothing by it")
             elif (found := verdict.asked()) is None:
                 self._wait("when the self-test has passed")
-            elif not found.good:
-                self._refuse(found.reason)
+            elif found:
+                self._refuse(found)
             else:
                 self._try(args, ask=True)
         except Exception as error:  # the call has its results: nothing here may take them from it

@@ -25,7 +25,6 @@ import pytest
 import hlograph
 from hlograph.codegen.ir import jax_compat
 from hlograph.runtime.direct import kept, object_code, self_test, verdict
-from hlograph.runtime.direct.verdict import Verdict
 from hlograph.runtime.executables import direct_way
 
 pytestmark = [
@@ -33,8 +32,8 @@ pytestmark = [
     pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here"),
 ]
 
-GOOD = Verdict(True, "all passed")
-BAD = Verdict(False, "died of SIGSEGV in: threads")
+BAD = "died of SIGSEGV in: threads"
+GOOD = verdict.line("", "all passed")
 USERS_CACHE = os.environ.get("XDG_CACHE_HOME")
 
 
@@ -56,12 +55,12 @@ def place() -> Path:
     return found
 
 
-def store(found: Verdict | str) -> None:
-    """A record that ends with this."""
-    kept.store(verdict.name(), f"random program 0: direct call of the kernels\n{found}\n".encode())
+def store(last: str) -> None:
+    """A record that ends with this line."""
+    kept.store(verdict.name(), f"random program 0: direct call of the kernels\n{last}\n".encode())
 
 
-def run(code: str, monkeypatch: pytest.MonkeyPatch) -> Verdict:
+def run(code: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """What becomes of a self-test that is this program."""
     monkeypatch.setattr(verdict, "SELF_TEST", ("-c", code))
     return verdict.found()
@@ -70,12 +69,12 @@ def run(code: str, monkeypatch: pytest.MonkeyPatch) -> Verdict:
 def test_a_verdict_is_kept_for_what_it_was_found_for(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert verdict.read() is None
     store(GOOD)
-    assert verdict.read() == verdict.known() == GOOD
+    assert verdict.read() == verdict.known() == ""
     assert place().is_relative_to(cache)
     of: Any = verdict.identity
     found = of()
     assert found == of.__wrapped__()
-    changes = {"_package": lambda _: ("9.9", ""), "processor_of_system": lambda: "", "_PACKAGES": ()}
+    changes = {"_package": lambda _: ("9.9", ""), "processor_of_system": lambda: ""}
     for name, change in changes.items():
         with monkeypatch.context() as patch:
             patch.setattr(verdict, name, change)
@@ -100,7 +99,7 @@ def test_a_broken_record_is_no_verdict(text: str, monkeypatch: pytest.MonkeyPatc
     store(GOOD)
     place().write_bytes(text.encode("latin-1"))
     assert verdict.read() is None
-    assert run(f"print('{GOOD}')", monkeypatch) == verdict.read() == GOOD
+    assert run(f"print('{GOOD}')", monkeypatch) == verdict.read() == ""
 
 
 @pytest.mark.parametrize(
@@ -108,8 +107,9 @@ def test_a_broken_record_is_no_verdict(text: str, monkeypatch: pytest.MonkeyPatc
 )
 def test_a_bad_one_counts_for_a_day(age: int, word: str, counts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     store(f"{word} {int(time.time() - age * verdict.EXPIRES):d}: hung")
-    assert (verdict.read() == Verdict(word == "good", "hung")) == counts
-    assert run(f"print('{GOOD}')", monkeypatch).reason == ("hung" if counts else GOOD.reason)
+    refusal = "" if word == "good" else "hung"
+    assert verdict.read() == (refusal if counts else None)
+    assert run(f"print('{GOOD}')", monkeypatch) == (refusal if counts else "")
     assert len(verdict.lines()) == 1 + counts
 
 
@@ -158,14 +158,14 @@ def test_a_verdict_is_believed_if_nobody_else_can_have_written_it(case: str, mon
     path = place()
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     change(path, monkeypatch)
-    assert (verdict.read() == GOOD) == (verdict.known() == GOOD) == believed
-    monkeypatch.setattr(verdict, "SELF_TEST", ("-c", f"print('{BAD}')"))
-    assert verdict.found() == (GOOD if believed else BAD) == verdict.read()  # where it will be believed
+    assert (verdict.read() == "") == (verdict.known() == "") == believed
+    monkeypatch.setattr(verdict, "SELF_TEST", ("-c", f"print('{verdict.line(BAD)}')"))
+    assert verdict.found() == ("" if believed else BAD) == verdict.read()  # where it will be believed
 
 
 def test_a_folder_in_place_of_the_record() -> None:
     place().mkdir()
-    assert "could not be run: " in verdict.awaited().reason
+    assert "could not be run: " in verdict.refusal(wait=True)
 
 
 def test_another_folder_where_the_cache_cannot_be_written_to(
@@ -175,15 +175,15 @@ def test_another_folder_where_the_cache_cannot_be_written_to(
     cache.rmdir()
     cache.write_text("in the way")
     monkeypatch.setattr(verdict, "SELF_TEST", ("-c", "print('good 1: all passed')"))
-    assert verdict.found() == verdict.read() == GOOD
+    assert verdict.found() == verdict.read() == ""
     monkeypatch.setattr(verdict, "SELF_TEST", ("-c", "print('bad 1: again')"))
-    assert verdict.found() == GOOD
+    assert verdict.found() == ""
     assert place().is_relative_to(tmp_path / "temporary" / f"hlograph-{os.geteuid()}")
     (tmp_path / "temporary").chmod(0o777)  # without the sticky bit
     assert verdict.read() is kept.place(verdict.name()) is None
     monkeypatch.setattr(verdict, "_tried", lambda record: pytest.fail("each process would run one"))
     assert verdict.refusal(wait=False) == ""
-    assert verdict.awaited() == verdict.found() == Verdict(False, verdict.NOWHERE)
+    assert verdict.asked(wait=True) == verdict.found() == verdict.NOWHERE
     assert "set XDG_CACHE_HOME" in verdict.refusal(wait=True) == verdict.refusal(wait=False)
 
 
@@ -201,7 +201,7 @@ def test_a_full_disk_tells_before_the_self_test(cache: Path, tmp_path: Path, mon
         assert place().is_relative_to(tmp_path / "temporary")
     full_now = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (9, 9)); "
     found = run(f"{full_now}print('{GOOD}', flush=True)", monkeypatch)
-    assert (found.good, found.reason) == (False, f"the self-test failed with status 1 in: {str(GOOD)[:9]}")
+    assert found == f"the self-test failed with status 1 in: {GOOD[:9]}"
 
 
 # ---- what becomes of it ----------------------------------------------------------------------------------------------
@@ -235,18 +235,18 @@ ALL = "2 of 2 programs are called directly, from threads and after a fork too"
         (LIGHT.format("os.kill(os.getpid(), signal.SIGSEGV)"), False, "died of SIGSEGV in: threads"),
         (LIGHT.format("os.kill(os.getpid(), signal.SIGKILL)"), False, "died of SIGKILL in: threads"),
         (LIGHT.format("signal.alarm(1); time.sleep(60)"), False, "hung in: threads"),
-        (LIGHT.format(f"os.fork() or time.sleep(60); print(': x\\n{GOOD}')"), True, GOOD.reason),
+        (LIGHT.format(f"os.fork() or time.sleep(60); print(': x\\n{GOOD}')"), True, "all passed"),
         (LIGHT.format(f"print('\\n{GOOD}', flush=True); os._exit(3)"), False, "failed with status 3 in: its start"),
-        (LIGHT.format(f"'HLOGRAPH_DIRECT' in os.environ or print(': x\\n{GOOD}')"), True, GOOD.reason),
+        (LIGHT.format(f"'HLOGRAPH_DIRECT' in os.environ or print(': x\\n{GOOD}')"), True, "all passed"),
     ],
 )
 def test_what_becomes_of_a_self_test(code: str, good: bool, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     start = time.monotonic()
     monkeypatch.setenv(verdict.SWITCH, "0")
     found = run(code, monkeypatch)
-    assert found == Verdict(good, reason if good else f"the self-test {reason}")
+    assert found == verdict.read() == ("" if good else f"the self-test {reason}")
     assert verdict.lines()[:2] == ["names: ok", "loop: direct call of the kernels"]
-    assert verdict.read() == found
+    assert verdict.lines()[-1].endswith(f": {reason}" if good else found)
     assert time.monotonic() - start < 40  # nobody waits for what it has forked
 
 
@@ -258,14 +258,14 @@ def test_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XDG_CACHE_HOME", USERS_CACHE)
     with monkeypatch.context() as patch:
         patch.setenv("XLA_FLAGS", "--xla_unknown")
-        found = verdict.awaited()
-    assert found.good, found
+        assert verdict.asked(wait=True) == ""
     assert verdict.refusal(wait=True) == verdict.refusal(wait=False) == ""
-    assert int(found.reason.split()[0]) > 24
+    tried = verdict.lines()[-1].partition(": ")[2]
+    assert int(tried.split()[0]) > 24
     command = [sys.executable, "-P", "-m", "hlograph.runtime.direct"]
     printed = subprocess.run(command, capture_output=True, text=True, check=False)
     assert printed.returncode == 0
-    assert f": {found.reason}\ndirect calls\n" in printed.stdout
+    assert f": {tried}\ndirect calls\n" in printed.stdout
 
 
 def test_of_several_that_want_one_at_once_one_runs_it(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ print("good 1: all passed")
     code = f"""
 from hlograph.runtime.direct import verdict
 verdict.SELF_TEST = ("-c", {test!r})
-print(verdict.found().reason)
+print(verdict.found(), verdict.lines()[-1])
 """
     processes = []
     for _ in range(3):
@@ -289,7 +289,7 @@ print(verdict.found().reason)
             time.sleep(0.01)
     processes[0].kill()
     over.touch()
-    assert [process.communicate()[0] for process in processes] == ["", "all passed\n", "all passed\n"]
+    assert [process.communicate()[0] for process in processes] == ["", *[" good 1: all passed\n"] * 2]
     assert runs.read_text() == "x"
 
 
@@ -301,14 +301,15 @@ def test_what_was_tried_is_not_tried_again(end: str, monkeypatch: pytest.MonkeyP
         with open(place(), "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as record:
             subprocess.run([sys.executable, "-c", code], stdout=record, check=False)
     else:
-        assert run(code, monkeypatch) == Verdict(False, f"the self-test died of {end} in: threads")
+        assert run(code, monkeypatch) == f"the self-test died of {end} in: threads"
     assert (place().read_text(), verdict.read()) == ("names: ok\nloop: direct call of the kernels\nthreads", None)
     if end == "SIGTERM":
         again = TEST.format("pass").replace('"loop", lambda: "direct call of the kernels"', '"loop", lambda: 1 / 0')
-        assert run(again, monkeypatch).reason == ALL
+        assert run(again, monkeypatch) == ""
+        assert verdict.lines()[-1].endswith(ALL)
         assert verdict.lines()[2] == "threads: direct call of the kernels"
     else:
-        assert run(f"print('threads: x\\n{GOOD}')", monkeypatch) == GOOD
+        assert run(f"print('threads: x\\n{GOOD}')", monkeypatch) == ""
     assert verdict.lines()[:2] == ["names: ok", "loop: direct call of the kernels"]
     assert len(verdict.lines()) == 4
 
@@ -332,29 +333,28 @@ def test_mistakes_of_the_loader_are_found(mistake: str, monkeypatch: pytest.Monk
         "self_test.run()\n",
         monkeypatch,
     )
-    assert not found.good
-    assert "differs" in found.reason or "died of SIG" in found.reason
+    assert "differs" in found or "died of SIG" in found
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_only_who_asks_for_it_waits(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "hlograph")
     over, runs = threading.Event(), list[str]()
-    monkeypatch.setattr(verdict, "found", lambda: runs.append("run") or (over.wait(60) and GOOD))
+    monkeypatch.setattr(verdict, "found", lambda: runs.append("run") or "" * over.wait(60))
     monkeypatch.setattr(verdict, "QUIET", 0.01)
     assert verdict.asked() is verdict.asked() is verdict.known() is None
     child = os.fork()
     if not child:  # which asks anew
         verdict.found = lambda: BAD
         signal.alarm(60)
-        os._exit(0 if verdict.awaited() == BAD else 1)
+        os._exit(0 if verdict.asked(wait=True) == BAD else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(verdict.awaited)
+        waiting = pool.submit(verdict.asked, wait=True)
         time.sleep(0.1)
         assert not waiting.done()
         over.set()
-        assert waiting.result(60) == verdict.asked() == GOOD
+        assert waiting.result(60) == verdict.asked() == ""
     assert (runs, [record.levelname for record in caplog.records]) == (["run"], ["INFO", "WARNING"])
     assert str(place()) in caplog.messages[0] == caplog.messages[1]
     assert "python -m hlograph.runtime.direct" in caplog.messages[0]
@@ -381,9 +381,8 @@ RENAMED = {
 def test_a_private_name_that_is_gone_is_found_by_the_self_test(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     test = "\nfrom hlograph.runtime.direct import self_test\nself_test.run()"
     found = run(dedent(RENAMED[what]) + test, monkeypatch)
-    assert not found.good
-    assert "in: names (AttributeError: " in found.reason
-    assert what in found.reason
+    assert "in: names (AttributeError: " in found
+    assert what in found
 
 
 def test_more_programs_are_tried_where_the_tests_have_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -421,7 +420,7 @@ def test_a_new_release_of_jaxlib(word: str, monkeypatch: pytest.MonkeyPatch, cap
         assert before[-1] == "direct call: to be tried when the self-test has passed"
         assert [note for note in before if note.startswith("no regions: nobody has tried")]
         assert f"jaxlib {jaxlib.__version__} is not one that the tests have run with" in function.stats.unproven
-        assert verdict.awaited().good == (word == "good")
+        assert verdict.asked(wait=True) == ("" if word == "good" else "tried")
         assert notes()[-1].startswith("direct call of the kernels" if word == "good" else "no direct call: tried")
         assert (function.stats.unproven == "") == (word == "good")
         again = hlograph.jit(lambda x: jnp.exp(x), outputs="numpy")
@@ -445,7 +444,7 @@ def test_interpreters_that_do_not_run_it(
     (tmp_path / "python3").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "python3").chmod(0o755)
     monkeypatch.setattr(sys, "executable", interpreter.format(tmp=tmp_path))
-    assert reason in verdict.awaited().reason
+    assert reason in verdict.refusal(wait=True)
     assert verdict.read() is None
 
 

@@ -15,12 +15,11 @@ from direct_functions import growth
 
 import hlograph
 from hlograph.runtime.direct import verdict
-from hlograph.runtime.direct.verdict import Verdict
 from hlograph.runtime.executables import direct_way
 from hlograph.runtime.object_files import DirectCallRefused
 
 TESTS = Path(__file__).resolve().parents[2]
-GOOD, BAD = Verdict(True, "for a test"), Verdict(False, "died of SIGSEGV in: threads")
+GOOD, BAD = "", "died of SIGSEGV in: threads"
 X = np.linspace(0.1, 1, 7).astype(np.float32)
 
 pytestmark = [
@@ -80,7 +79,7 @@ NOT: dict[str, tuple[Any, str, Any, str]] = {
     "long calls": (direct_way, "LONG", 0.0, "gain nothing by it"),
     "large constants": (direct_way, "LARGE", 10, "in memory twice"),
     "slower": (direct_way, "_fastest", lambda ways, arrays: [3e-6, 2e-6], "no direct call: 3.0 us, and 2.0 us by PJRT"),
-    "no good verdict": (verdict, "_known", BAD, f"no direct call: {BAD.reason}"),
+    "no good verdict": (verdict, "_known", BAD, f"no direct call: {BAD}"),
     "the loader": (direct_way.DirectCall, "loaded", refuse, "no direct call: unknown"),
 }
 

@@ -19,7 +19,6 @@ import hlograph
 from hlograph.errors import ArgumentShapeError, ArgumentTypeError
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.direct.call import DirectCall
-from hlograph.runtime.direct.verdict import Verdict
 
 TESTS = Path(__file__).resolve().parents[2]
 pytestmark = [
@@ -32,7 +31,7 @@ BASE = np.arange(1.0, 13.0).reshape(3, 4)
 
 @pytest.fixture(autouse=True)
 def _good(monkeypatch: pytest.MonkeyPatch, jax_x64: None) -> None:
-    monkeypatch.setattr(verdict, "_known", Verdict(True, "for a test"))
+    monkeypatch.setattr(verdict, "_known", "")
     monkeypatch.delenv(verdict.SWITCH, raising=False)
 
 

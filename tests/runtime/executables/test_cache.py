@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(not proven_jaxlib(), reason="this jaxlib's execu
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, and a good verdict."""
     monkeypatch.setenv(SWITCH, str(tmp_path / "cache"))
-    before = verdict.assume(verdict.Verdict(True, "for a test"))
+    before = verdict.assume("")
     yield tmp_path / "cache"
     verdict.assume(before)
 
@@ -162,7 +162,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], hlograph.Function | None]] = {
     "processors": lambda patch: patch.setattr(os, "sched_getaffinity", lambda pid: range(99), raising=False),
     "XLA's flags": lambda patch: patch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"),
     "no direct calls": lambda patch: patch.setenv(verdict.SWITCH, "0"),
-    "no verdict": lambda _: verdict.assume(verdict.Verdict(False, "bad")) and None,
+    "no verdict": lambda _: verdict.assume("bad") and None,
 }
 
 
