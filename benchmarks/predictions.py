@@ -43,6 +43,7 @@ def main() -> None:
     quiet = {"progressbar": False}
     functions = {
         "sample_posterior_predictive": lambda **how: pm.sample_posterior_predictive(trace, **quiet, **how),
+        "sample_prior_predictive": lambda **how: pm.sample_prior_predictive(CHAINS * DRAWS, **how),
         "compute_log_likelihood": lambda **how: pm.compute_log_likelihood(
             trace, extend_inferencedata=False, **quiet, **how
         ),

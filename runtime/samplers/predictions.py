@@ -142,10 +142,14 @@ def _mode_of(options: Mapping[str, Any]) -> Any:
 
 
 class _Draws:
-    """What PyMC gets in the place of its trace: `count` draws, 0 before they are known, and their results by name."""
+    """What PyMC gets in the place of its trace: `count` draws, 0 before they are known, and their results by name.
 
-    def __init__(self) -> None:
-        self.count = 0
+    Attributes:
+        prior: how many draws are wanted from a prior, which takes no values.
+    """
+
+    def __init__(self, prior: int = 0) -> None:
+        self.count, self.prior = 0, prior
         self.trace_dict: dict[str, np.ndarray[Any, Any]] = {}
 
     def insert(self, name: str, value: np.ndarray[Any, Any], place: int) -> None:
@@ -157,13 +161,32 @@ _running: ContextVar[_Draws | None] = ContextVar("hlograph_draws", default=None)
 
 @replacing
 def _whole(original: Any, *args: Any, **options: Any) -> Any:
+    return _together(original, _Draws(), args, options)
+
+
+@replacing
+def _prior(original: Any, draws: int = 500, *args: Any, **options: Any) -> Any:
+    return _together(original, _Draws(prior=draws), (draws, *args), options)
+
+
+def _together(original: Any, draws: _Draws, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     if not is_ours(_mode_of(options)):
         return original(*args, **options)
-    token = _running.set(_Draws())
+    token = _running.set(draws)
     try:
         return original(*args, **options)
     finally:
         _running.reset(token)
+
+
+@replacing
+def _sampler(original: Any, *args: Any, **options: Any) -> Any:
+    function, drawn = original(*args, **options)
+    draws = _running.get()
+    if draws is None or not draws.prior:
+        return function, drawn
+    rows = zip(*over_draws(function)({}, draws.prior), strict=True)
+    return lambda: next(rows), drawn
 
 
 @replacing
@@ -269,6 +292,7 @@ def replaced() -> list[tuple[Any, str, Callable[[Any], Any]]]:
     """The names to replace, with what replaces them, as far as this release of PyMC has them."""
     inside = [
         (forward, "point_wrapper", _point_wrapper),
+        (forward, "compile_forward_sampling_function", _sampler),
         *[(place, "dataset_to_point_list", _points) for place in (forward, arviz)],
         *[(place, "_DefaultTrace", _trace) for place in (forward, arviz)],
         *[(place, "apply_function_over_dataset", _over_dataset) for place in (log_density, deterministic)],
@@ -280,7 +304,8 @@ def replaced() -> list[tuple[Any, str, Callable[[Any], Any]]]:
         return []
     whole = forward.sample_posterior_predictive, deterministic.compute_deterministics
     modules = [x for x in list(sys.modules.values()) if isinstance(x, ModuleType)]
-    for theirs, make in (*((x, _whole) for x in whole), (forward.draw, _draw)):
+    own = (forward.draw, _draw), (forward.sample_prior_predictive, _prior)
+    for theirs, make in (*((x, _whole) for x in whole), *own):
         name = theirs.__name__
         inside += [(x, name, make) for x in modules if object.__getattribute__(x, "__dict__").get(name) is theirs]
     return inside

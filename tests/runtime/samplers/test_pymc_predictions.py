@@ -14,6 +14,7 @@ pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 from pymc_models import PLAIN, REFERENCE, build, imputed, name_of, parameter_out_of_bounds  # noqa: E402
 from scipy.stats import ks_2samp  # noqa: E402
 
+from hlograph.runtime.samplers import predictions  # noqa: E402
 from hlograph.runtime.samplers.predictions import OneByOneWarning  # noqa: E402
 
 MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
@@ -106,6 +107,29 @@ def test_predictions_are_distributed_as_those_of_pymc(content):
         for name, x in wanted.items():
             assert (found[name].dtype, found[name].dims) == (x.dtype, x.dims)
             alike(found[name], x)
+
+
+@pytest.mark.parametrize("content", [discrete, labelled], ids=name_of)
+def test_the_prior_is_distributed_as_that_of_pymc(content, monkeypatch):
+    model = build(content, coords=COORDS) if content is labelled else build(content)
+    calls: list[int] = []
+    run = predictions.OverDraws.__call__
+    monkeypatch.setattr(predictions.OverDraws, "__call__", lambda *args: calls.append(args[2]) or run(*args))
+    with model:
+        found, again, other, wanted = (
+            pm.sample_prior_predictive(DRAWS, random_seed=seed, **how)
+            for seed, how in ((5, MODE), (5, MODE), (6, MODE), (5, PYTHON))
+        )
+    assert calls == 3 * [DRAWS]  # one call each, for all draws
+    for group in ("prior", "prior_predictive"):
+        drawn, theirs = found[group].dataset, wanted[group].dataset
+        xr.testing.assert_equal(drawn, again[group].dataset)
+        assert not drawn.equals(other[group].dataset)
+        assert drawn.sizes == theirs.sizes
+        assert set(drawn) == set(theirs)
+        for name, x in theirs.items():
+            assert (drawn[name].dtype, drawn[name].dims) == (x.dtype, x.dims)
+            alike(drawn[name], x)
 
 
 def test_each_draw_goes_with_its_values_in_chunks_of_any_size(monkeypatch):
