@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from ..codegen.dtypes import kind_of
 from ..codegen.errors import DerivativeError, OptionError
-from ..codegen.passes.registry import Optimize
 from ..codegen.program import Program, Pullback
-from ..codegen.renamed import renamed_options
-from .executables.policy import PolicyArgument
 from .function import Function
-from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
+from .options import CompileOptions, Options, taking_options
 from .ragged.values import is_ragged
 
 if TYPE_CHECKING:
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     from .ragged.callables import RaggedFunction
 
 
-@renamed_options
+@taking_options()
 def function(
     inputs: Any,
     results: Any,
@@ -35,15 +32,10 @@ def function(
     *,
     dims: Any = None,
     data: Sequence[Any] = (),
-    device: Any = None,
     name: str = "main",
     rewrite: bool | Literal["full"] = True,
-    cache_size: int = DEFAULT_CACHE_SIZE,
-    policy: PolicyArgument = "auto",
-    optimize: Optimize = "default",
-    cpu: CpuArgument = "auto",
-    outputs: Literal["jax", "numpy"] = "jax",
     on_unsupported: OnUnsupported = "refuse",
+    **options: Unpack[Options],
 ) -> Function | RaggedFunction:
     """Emits and compiles in one.
 
@@ -54,28 +46,16 @@ def function(
             one row (`x` is a vector), and the callable takes `b` rows, each with its own `n`: docs/how-to/ragged.md.
         data: inputs and shared variables, or their names, that stay the same for many calls: what only they decide is
             computed when they change, see docs/how-to/data.md.
-        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         name: the program's name, seen in profiles.
         rewrite: what is done to the graph first: True for hlograph's selection of the library's rewrites (numerical
             stabilization), "full" for those of its own compiled modes, False for none: docs/explanation/rewriting.md.
-        cache_size: how many executables are kept.
-        policy: how sizes are handled: "auto" (exact for the first, then padded to buckets), "exact" (one compile per
-            size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
-            name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
-        optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
-            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/reference/passes.md.
-        cpu: how executables for CPU are made: "auto" (on JAX's client where JAX arrays come back, on a synchronous one
-            of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
-            "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/explanation/cpu.md.
-        outputs: "jax" or "numpy", the arrays that calls return.
         on_unsupported: "host" has ops without a lowering rule run by the graph library, in Python: docs/how-to/host.md.
+        options: those of `Options`.
 
     Returns:
         The callable. A single output comes back as one array, several as a tuple.
     """
-    options = CompileOptions.of(
-        device=device, cache_size=cache_size, policy=policy, optimize=optimize, cpu=cpu, outputs=outputs
-    )
+    how = CompileOptions.of(**options)
     from ..dialects.frontend import emit_stablehlo  # what a program is compiled by needs no reader of graphs
 
     emit = partial(emit_stablehlo, (inputs, results), name=name, rewrite=rewrite, on_unsupported=on_unsupported)
@@ -84,12 +64,12 @@ def function(
             raise OptionError("data= does not go with rows of different lengths")
         from .ragged.callables import RaggedFunction  # with the passes that rows go through, which take long to import
 
-        return RaggedFunction(emit, inputs if isinstance(inputs, list | tuple) else [inputs], dims, options)
+        return RaggedFunction(emit, inputs if isinstance(inputs, list | tuple) else [inputs], dims, how)
     program = emit(dims=dims)
     given = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     named = {id(x): argument.name for x, argument in zip(given, program.signature.arguments, strict=False)}
     names = [each if isinstance(each, str) else named.get(id(each), str(each)) for each in data]
-    return _compiled(program, options, names)
+    return _compiled(program, how, names)
 
 
 def _compiled(program: Program, options: CompileOptions, data: Sequence[str]) -> Function:
@@ -100,30 +80,23 @@ def _compiled(program: Program, options: CompileOptions, data: Sequence[str]) ->
     return DataFunction(program, options, data)
 
 
-@renamed_options
+@taking_options()
 def compile(
     program: Program,
     device: Any = None,
     *,
     topology: Topology | None = None,
     data: Sequence[str] = (),
-    cache_size: int = DEFAULT_CACHE_SIZE,
-    policy: PolicyArgument = "auto",
-    optimize: Optimize = "default",
-    cpu: CpuArgument = "auto",
-    outputs: Literal["jax", "numpy"] = "jax",
+    **options: Any,
 ) -> Function | AheadFunction:
     """A callable that compiles the program for the sizes that it meets, and runs it.
 
     Args:
-        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         topology: in place of `device`: devices that need not be here, as
             `jax.experimental.topologies.get_topology_desc` describes them. What comes back is not called; its
             `lower` gives what JAX has ahead of time, see `AheadFunction`.
         data: names of arguments that stay the same for many calls, as for `hlograph.function`.
-        cache_size, policy, optimize, cpu, outputs: how many executables are kept, how sizes are handled, the passes
-            before a module is compiled, how executables for CPU are made, and which arrays calls return; as for
-            `hlograph.function`.
+        options: those of `Options`.
 
     Raises:
         ValueError: a `topology`, and a `device` or `data`.
@@ -131,13 +104,11 @@ def compile(
     """
     from .lowered.ahead import AheadFunction
 
-    given: dict[str, Any] = {"policy": policy, "optimize": optimize}
     if topology is None:
-        options = CompileOptions.of(device=device, cache_size=cache_size, cpu=cpu, outputs=outputs, **given)
-        return _compiled(program, options, data)
+        return _compiled(program, CompileOptions.of(**{**options, "device": device}), data)
     if device is not None or data:
         raise ValueError(f"compile takes {'data' if data else 'a device'} or a topology, not both")
-    return AheadFunction(program, topology, CompileOptions.of(cpu="plain", **given))
+    return AheadFunction(program, topology, CompileOptions.of(**{**options, "cpu": "plain"}))
 
 
 def with_derivatives(program: Program, derivatives: int) -> Program:

@@ -37,9 +37,7 @@ from ..codegen.ir.jax_compat import is_checkified, no_transformation, trace_stat
 from ..codegen.ir.jax_tracing import is_staging
 from ..codegen.ir.tidy import tidy
 from ..codegen.passes import parse_spec
-from ..codegen.passes.registry import Optimize
 from ..codegen.program import Program
-from ..codegen.renamed import renamed_options
 from ..dialects.jax.axes import read_constraint
 from ..dialects.jax.source import merging
 from ..dialects.jax.trace import ClosesOverTracers, Traced, is_key, is_tracing
@@ -47,13 +45,13 @@ from . import jitted as calls
 from .calls.arguments import shape_and_dtype
 from .calls.path import ARRAY, Written
 from .executables.devices import find_device, platform_of
-from .executables.policy import PolicyArgument, no_size, warn
+from .executables.policy import no_size, warn
 from .executables.stats import Stats
 from .function import Function
 from .jitted import DISABLED, Found, Programs, context, kind_of
 from .lowered.ahead import AheadFunction, wanted_sharding
 from .lowered.stages import Lowered, Stages
-from .options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument, Outputs
+from .options import DEFAULTS, CompileOptions, taking_options
 from .ragged.values import is_ragged
 from .warming import Sizes, sets_of
 
@@ -63,7 +61,7 @@ _KNOWN_CALLS = 1 << 14
 _DONATED = frozenset({"donate_argnums", "donate_argnames"})
 _SHARDINGS = frozenset({"in_shardings", "out_shardings"})
 _WHOLE_CALLS = _DONATED | _SHARDINGS | {"compiler_options"}
-_OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
+JIT_OPTIONS = _WHOLE_CALLS | {"keep_unused", "inline"}
 # Of this many calls with arrays, one makes calls like it quickly recognized; a power of two.
 _OFTEN = 8
 
@@ -484,22 +482,16 @@ def _watched(jitted: Jit) -> Callable[..., Any]:
     return traced
 
 
-@renamed_options
+@taking_options(*JIT_OPTIONS)
 def jit(
     function: Any = None,
     /,
     *,
     dims: Mapping[str, Any] | None = None,
-    policy: PolicyArgument = "auto",
-    device: Any = None,
     static_argnames: str | Sequence[str] = (),
     static_argnums: int | Sequence[int] = (),
     data_argnames: str | Sequence[str] = (),
     constraints: Sequence[str] = (),
-    cache_size: int = DEFAULT_CACHE_SIZE,
-    optimize: Optimize = "default",
-    cpu: CpuArgument = "auto",
-    outputs: Outputs = "jax",
     **options: Any,
 ) -> Any:
     """`jax.jit` for functions of variable-length arrays: traced once for all sizes of the axes that have names.
@@ -512,22 +504,16 @@ def jit(
         dims: names for axes by parameter; for a pytree by prefix: a tuple of names counts for all leaves with that many
             axes, a dictionary or tuple of such for its entries. The same name means the same size. None leaves an axis
             as it is: another size is another trace, as for `jax.jit`.
-        policy: how sizes share executables: "auto", "exact", "padded", ..., see `hlograph.function`.
-        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
         static_argnames: parameters that are compile-time constants, as for `jax.jit`.
         static_argnums: the same by place.
         data_argnames: parameters that stay the same for many calls: what only they decide is computed when they change,
             see docs/how-to/data.md.
         constraints: what may be taken for granted of the sizes when tracing (`"n >= 2"`); calls with other sizes are
             run by `jax.jit`.
-        cache_size: how many executables each program keeps.
-        optimize: passes over each executable's module before it is compiled, see `hlograph.function`. Where no size has
-            a name and they find nothing to do, `jax.jit` runs the function.
-        cpu: how executables for CPU are made, see `hlograph.function`.
-        outputs: "jax" or "numpy", the arrays that calls return; under a transformation always JAX's.
-        options: `keep_unused` and `inline` as for `jax.jit`; `donate_argnums` and `donate_argnames` (what is padded is
-            not donated); `in_shardings` and `out_shardings`, with which nothing is padded; and, without `dims`,
-            `compiler_options`.
+        options: those of `Options`.
+        keep_unused, inline, ...: as for `jax.jit`; `donate_argnums` and `donate_argnames` (what is padded is not
+            donated); `in_shardings` and `out_shardings`, with which nothing is padded; and, without `dims`,
+            `compiler_options`. Where no size has a name and passes find nothing to do, `jax.jit` runs the function.
 
     Raises:
         OptionError: an option of `jax.jit` with one of ours that it does not go with.
@@ -540,24 +526,15 @@ def jit(
     if function is None:
         given = {name: value for name, value in locals().items() if name not in ("function", "options")}
         return lambda decorated: jit(decorated, **given, **options)
-    unknown = sorted(options.keys() - _OPTIONS)
-    if unknown:
-        raise TypeError(f"hlograph.jit has no option {unknown[0]!r}, and neither has jax.jit")
-    how = CompileOptions.of(
-        device=find_device(device),
-        cache_size=cache_size,
-        policy=policy,
-        optimize=optimize,
-        cpu=cpu,
-        outputs=outputs,
-    )
-    given = {name: value for name, value in options.items() if value is not None}
+    ours = {name: value for name, value in options.items() if name in DEFAULTS}
+    given = {name: value for name, value in options.items() if name not in DEFAULTS and value is not None}
+    how = CompileOptions.of(**{**ours, "device": find_device(ours.get("device"))})
     if data_argnames and (given or is_ragged(dims or {})):
         raise OptionError(
             f"hlograph.jit: data_argnames does not go with {next(iter(given), 'rows of different lengths')}"
         )
     if dims and not is_ragged(dims) and not _SHARDINGS.isdisjoint(given):
-        if policy not in ("auto", "exact"):
+        if how.policy not in ("auto", "exact"):
             raise OptionError("hlograph.jit: what is sharded is never padded; leave the policy, or the shardings, out")
         traced = Jit(function, dims, static_argnames, static_argnums, constraints, how, {})
         return Jit(traced, {}, static_argnames, static_argnums, (), CompileOptions.of(device=how.device), given)

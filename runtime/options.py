@@ -1,21 +1,23 @@
 """How a program is compiled: `CompileOptions`, made of the keyword arguments of `hlograph.function`.
 
-In: `device=`, `cache_size=`, `policy=`, `optimize=`, `cpu=`, `outputs=`. Out: one object, checked,
-which goes from hand to hand in place of them. `CpuOptions` is what `cpu=` means.
+In: the keywords of `Options`. Out: one object, checked, which goes from hand to hand in place of them. What compiles
+takes them as `**options`; its signature and docstring show them (`taking_options`). `CpuOptions` is what `cpu=` means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import inspect
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from functools import wraps
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, get_args
 
 from ..codegen.passes.registry import Optimize, resolve
 from ..codegen.program import Program
-from ..codegen.renamed import nearest, renamed_options
+from ..codegen.renamed import OPTIONS, nearest, renamed_options
 from .executables.policy import PolicyArgument, check_choice
 
-DEFAULT_CACHE_SIZE = 128
+Taking = TypeVar("Taking", bound=Callable[..., Any])
 
 Client: TypeAlias = Literal["auto", "jax", "sync"]
 CpuArgument: TypeAlias = 'Literal["auto", "jax", "sync", "direct", "plain"] | CpuOptions'
@@ -92,6 +94,80 @@ _NAMED = {
 }
 
 
+class Options(TypedDict, total=False):
+    """The keywords of what compiles.
+
+    Attributes:
+        device: "cpu", "gpu", "tpu", a `jax.Device`, or None for JAX's default device.
+        cache_size: how many executables are kept.
+        policy: how sizes are handled: "auto" (exact for the first, then padded to buckets), "exact" (one compile per
+            size), "padded" (one compile per bucket), a `Bucket`, an int (one bound); or a dictionary of these by size
+            name, e.g. `{"n": "padded", "m": hlograph.Bucket(factor=2), "k": 128}`.
+        optimize: passes over each executable's module before it is compiled: "default"; "exact", which keeps every bit
+            of the results; "none"; or a list such as `["sink_reductions"]`; see docs/reference/passes.md.
+        cpu: how executables for CPU are made: "auto" (on JAX's client where JAX arrays come back, on a synchronous one
+            of hlograph's own where NumPy arrays do), "jax", "sync", "direct" (calls without PJRT, an experiment),
+            "plain" (as `jax.jit` would), or a `hlograph.CpuOptions`; see docs/explanation/cpu.md.
+        outputs: "jax" or "numpy", the arrays that calls return.
+    """
+
+    device: Any
+    cache_size: int
+    policy: PolicyArgument
+    optimize: Optimize
+    cpu: CpuArgument
+    outputs: Outputs
+
+
+DEFAULTS: Options = {
+    "device": None,
+    "cache_size": 128,
+    "policy": "auto",
+    "optimize": "default",
+    "cpu": "auto",
+    "outputs": "jax",
+}
+
+
+def taking_options(*further: str, **defaults: Any) -> Callable[[Taking], Taking]:
+    """Has what takes `Options` show them, in its signature and in the place of `options:` in its docstring.
+
+    Args:
+        further: other keywords that it takes without naming them.
+        defaults: those that are others there.
+    """
+    lines = inspect.cleandoc(Options.__doc__ or "").partition("Attributes:\n")[2]
+    kinds = {name: getattr(kind, "__forward_arg__", kind) for name, kind in Options.__annotations__.items()}
+
+    def decorate(function: Taking) -> Taking:
+        signature = inspect.signature(function)
+        named = {name: p for name, p in signature.parameters.items() if further or p.kind is not p.VAR_KEYWORD}
+        added = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, x), annotation=kinds[name]
+            )
+            for name, x in DEFAULTS.items()
+            if name not in named
+        ]
+        known = {*named, *DEFAULTS, *further, *OPTIONS}
+        checked = renamed_options(function)
+
+        @wraps(function)
+        def taking(*args: Any, **keywords: Any) -> Any:
+            if unknown := sorted(keywords.keys() - known):
+                hint = nearest(unknown[0], known, f"it takes {', '.join(DEFAULTS)} and others")
+                raise TypeError(f"{function.__qualname__} has no option {unknown[0]!r}; {hint}")
+            return checked(*args, **keywords)
+
+        shown: Any = taking
+        parameters = sorted((*named.values(), *added), key=lambda p: p.kind)
+        shown.__signature__ = signature.replace(parameters=parameters)
+        shown.__doc__ = inspect.cleandoc(function.__doc__ or "").replace("    options: those of `Options`.", lines)
+        return shown
+
+    return decorate
+
+
 @dataclass(frozen=True)
 class Numpy:
     """NumPy arrays in and out, but for what stays on the device as JAX arrays.
@@ -122,7 +198,7 @@ class CompileOptions:
     """
 
     device: Any = None
-    cache_size: int = DEFAULT_CACHE_SIZE
+    cache_size: int = DEFAULTS["cache_size"]
     policy: PolicyArgument = "auto"
     passes: tuple[str, ...] = ()
     cpu: CpuOptions = _NAMED["auto"]
@@ -130,22 +206,17 @@ class CompileOptions:
     donated: frozenset[int] = frozenset()
 
     @staticmethod
-    @renamed_options
-    def of(
-        *,
-        device: Any = None,
-        cache_size: int = DEFAULT_CACHE_SIZE,
-        policy: PolicyArgument = "auto",
-        optimize: Optimize = "default",
-        cpu: CpuArgument = "auto",
-        outputs: Outputs = "jax",
-    ) -> CompileOptions:
+    @taking_options()
+    def of(**options: Unpack[Options]) -> CompileOptions:
         """The options of `hlograph.function`.
 
         Raises:
             ValueError: a value that an option does not take, or two that do not go together.
             PassError: `optimize` names an unknown pass.
+            TypeError: there is no such option.
         """
+        given: Any = DEFAULTS | options
+        device, cache_size, policy, optimize, cpu, outputs = given.values()
         passes, plans, numpy = resolve(optimize), CpuOptions.of(cpu), _numpy_of(outputs)
         for choice in policy.values() if isinstance(policy, Mapping) else [policy]:
             check_choice("policy", choice)

@@ -13,7 +13,7 @@ import hlograph
 from hlograph import Program
 from hlograph.codegen import renamed
 from hlograph.codegen.program import PUBLIC
-from hlograph.runtime.options import CompileOptions
+from hlograph.runtime.options import DEFAULTS, CompileOptions
 from hlograph.tools.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -66,30 +66,26 @@ def test_an_old_option_says_the_new_one(call: str, option: str) -> None:
     assert renamed.OPTIONS[option] in str(raised.value)
 
 
-def test_calls_agree_on_the_options_of_compiling() -> None:
-    """Their names and defaults; the mode alone returns NumPy arrays by default, as its library does."""
-    options = inspect.signature(CompileOptions.of).parameters
-    linker = inspect.signature(hlograph.Mode(library="pytensor").__class__.__init__)
-    calls = {"function": hlograph.function, "jit": hlograph.jit, "compile": Program.compile}
-    for name, signature in {call: inspect.signature(function) for call, function in calls.items()}.items():
-        found = {o: p.default for o, p in signature.parameters.items() if o in options}
-        assert found == {o: p.default for o, p in options.items()}, name
-    assert options.keys() - linker.parameters.keys() == set()
-    different = {o for o, p in options.items() if linker.parameters[o].default != p.default}
-    assert different == {"outputs"}
-
-
 @pytest.mark.parametrize("call", ["function", "jit", "compile", "Mode"])
 def test_calls_pass_the_options_of_compiling_on(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = inspect.signature(CompileOptions.of).parameters.keys()
+    """They show them, with their defaults and what they mean; the mode alone returns NumPy arrays by default."""
+    shown = {"function": hlograph.function, "jit": hlograph.jit, "compile": Program.compile, "Mode": hlograph.Mode}[
+        call
+    ]
+    parameters = inspect.signature(shown.__init__ if call == "Mode" else shown).parameters
+    different = {option for option, default in DEFAULTS.items() if parameters[option].default != default}
+    assert different == ({"outputs"} if call == "Mode" else set())
+    assert call == "Mode" or all(f"    {option}: " in (shown.__doc__ or "") for option in DEFAULTS)
+    with pytest.raises(TypeError, match=r"has no option 'polcy'; did you mean 'policy'\?"):
+        CALLS[call](polcy="exact")
 
     def named(**given: object) -> CompileOptions:
         raise LookupError(*sorted(given))
 
     monkeypatch.setattr(CompileOptions, "of", staticmethod(named))
     with pytest.raises(LookupError) as raised:
-        CALLS[call]()
-    assert set(raised.value.args) == options
+        CALLS[call](**DEFAULTS)
+    assert set(raised.value.args) == DEFAULTS.keys()
 
 
 TAKING: dict[str, tuple[Callable[..., Any], int]] = {  # and how many parameters are no options

@@ -12,18 +12,15 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from ...codegen.errors import OptionError
-from ...codegen.passes.registry import Optimize
-from ...codegen.renamed import renamed_options
 from ...dialects.frontend import OnUnsupported
 from ...dialects.library import Library
 from ...dialects.library import library as graph_library
 from ...dialects.registry import LIBRARIES
 from ...dialects.rewrites.selection import EXCLUDED, Rewrite
-from ..executables.policy import PolicyArgument
-from ..options import DEFAULT_CACHE_SIZE, CompileOptions, CpuArgument
+from ..options import CompileOptions, Options, taking_options
 from .binding import Binding, signature_of
 from .values import DeviceContents
 
@@ -163,26 +160,20 @@ class Mode(Extended):
             cls = import_module(f"...{library or chosen_library()}.linker", __name__).Mode
         return super().__new__(cls)
 
-    @renamed_options
+    @taking_options(outputs="numpy")
     def __init__(
         self,
         linker: Any = None,
         optimizer: Any = None,
         db: Any = None,
         *,
-        policy: PolicyArgument = "auto",
-        device: Any = None,
-        cache_size: int = DEFAULT_CACHE_SIZE,
         rewrite: Rewrite = True,
-        optimize: Optimize = "default",
-        cpu: CpuArgument = "auto",
-        outputs: Literal["numpy", "jax"] = "numpy",
         on_unsupported: OnUnsupported = "refuse",
         library: str | None = None,
+        **options: Unpack[Options],
     ) -> None:
         if linker is None:
-            given = {"policy": policy, "device": device, "cache_size": cache_size, "optimize": optimize, "cpu": cpu}
-            linker = self.linker_class(**given, outputs=outputs, on_unsupported=on_unsupported)
+            linker = self.linker_class(on_unsupported=on_unsupported, **options)
         if rewrite not in _REWRITES:
             raise ValueError(f'rewrite must be True, False or "full", got {rewrite!r}')
         super().__init__(linker, self.query(include=_REWRITES[rewrite]) if optimizer is None else optimizer, db)
