@@ -247,7 +247,8 @@ class Jit(Written):
         found = programs.find(call, specs, sizes)
         if isinstance(found, HlographError):
             if named and given is not None:
-                self._jax.trace(*given[0], **given[1])  # what is wrong with known sizes, too, is the user's to see
+                wrong = self._jax.trace if str(found) in self._warned else self._jax.lower
+                wrong(*given[0], **given[1])  # what is wrong with known sizes, too, is the user's to see
             self._refuse(found, named)
             return calls.Plan()
         if found is None:

@@ -104,7 +104,7 @@ def _reduce_jvp(reducer: Any, init_values: Any, primals: Any, tangents: Any, axe
     return jax.jvp(total, tuple(map(flat, primals)), tuple(map(flat, tangents)))
 
 
-def _top_k(operand: Any, k: Any, *, axis: int = -1, **_: Any) -> tuple[Any, Any]:
+def _top_k(operand: Any, k: Any, *, axis: int = -1, **_: Any) -> list[Any]:
     """A size's number of the largest: all are sorted, by the order of their bits as JAX does, equal ones by place."""
     values = jnp.moveaxis(jnp.asarray(operand), axis, -1)
     keys = values
@@ -116,7 +116,7 @@ def _top_k(operand: Any, k: Any, *, axis: int = -1, **_: Any) -> tuple[Any, Any]
     order = lax.rev(lax.sort([lax.rev(x, [last]) for x in (keys, places)], num_keys=1)[1], [last])
     first = lax.slice_in_dim(order, 0, k, axis=last)
     taken = jnp.take_along_axis(values, first, last)
-    return jnp.moveaxis(taken, -1, axis), jnp.moveaxis(first, -1, axis)
+    return [jnp.moveaxis(taken, -1, axis), jnp.moveaxis(first, -1, axis)]
 
 
 def _searchsorted_of_axes(

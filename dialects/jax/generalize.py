@@ -74,8 +74,8 @@ def generalize(
         specs = [_spec(leaf.update(shape=shape)) for leaf, shape in zip(leaves, shapes, strict=True)]
         return _Trace(*jax.make_jaxpr(lambda *values: function(values), return_shape=True)(*specs))
 
-    def fitted(stride: int) -> tuple[_Trace, list[Formula]]:
-        places = list(_places(sizes, demands, stride))
+    def fitted(stride: int, demands: Sequence[Constraint] = demands) -> tuple[_Trace, list[Formula]]:
+        places = list(itertools.islice(_places(sizes, demands, stride), len(_STEPS[0])))
         if len(places) < 3:
             raise NotGeneral("its constraints leave too few sizes to compare")
         traces = [traced(places[0])]
@@ -97,10 +97,14 @@ def generalize(
         except Exception:  # it has its own way to fail there
             return False
 
-    try:
-        first, formulas = fitted(1)
-    except NotGeneral:
-        first, formulas = fitted(2)  # even sizes may have another trace than odd ones
+    ordered = [*demands, *_order(sizes)]
+    for stride, wanted in ((1, demands), *[(1, ordered)] * (len(ordered) > len(demands)), (2, demands)):
+        try:
+            first, formulas = fitted(stride, wanted)
+            break
+        except NotGeneral:  # what is longer may be another trace, and even sizes than odd ones
+            if stride == 2:
+                raise
     if not agrees(sizes):
         raise Special("traces at other sizes, which differ")
 
@@ -114,19 +118,22 @@ def generalize(
     return Generalized(general, agrees, not any("custom" in name for name in first.primitives))
 
 
+def _order(sizes: Mapping[str, int]) -> Iterator[Constraint]:
+    """Which of each two sizes is the longer one."""
+    for a, b in itertools.combinations(sizes, 2):
+        short, long = (a, b) if sizes[a] < sizes[b] else (b, a)
+        yield Constraint(dimension.symbol(long), ">=", dimension.symbol(short) + int(short == a))
+
+
 def _places(sizes: Mapping[str, int], demands: Sequence[Constraint], stride: int) -> Iterator[dict[str, int]]:
     """Sets of sizes to trace at: near those of the call, and as far from them as a multiple of the stride."""
     least = {name: max(size, _LEAST + (size - _LEAST) % stride) for name, size in sizes.items()}
     for shift in (0, 16, 32, 48):
-        found = 0
         for steps in zip(*_STEPS, strict=True):
             far = [steps[i % len(steps)] + shift + i // len(steps) for i in range(len(sizes))]
             at = {name: size + stride * step for (name, size), step in zip(least.items(), far, strict=True)}
             if all(c.holds(at) for c in demands):
-                found += 1
                 yield at
-        if found == len(_STEPS[0]):
-            return
 
 
 # ---- jaxprs as equations and numbers --------------------------------------------------------------------------------
@@ -274,6 +281,8 @@ def _evaluate(step: _Step, operands: list[Any], params: dict[str, Any], numbers:
     if name == "custom_linear_solve":
         _, start, stop, end = itertools.accumulate(params["const_lengths"])  # of matvec, vecmat, solve, transpose_solve
         return runs[2]([*operands[start:stop], *operands[end:]])
+    if name == "top_k":
+        return jax.lax.top_k(*operands, **params)  # which `adapted` knows
     if name == "cond":
         return jax.lax.switch(operands[0], [lambda *values, run=run: run(values) for run in runs], *operands[1:])
     if name == "while":

@@ -7,6 +7,7 @@ has a name. Out: for each kind of call in each test a verdict, and ours as the t
 for other sizes too; *fixed*: Python's decisions fix a size, so that it is for this one; *exact*: the padding pass
 refuses it; *by jax.jit*; *refused*: an error of hlograph's also under "auto"; *broken*: another error; *wrong*: other
 numbers, dtypes or shapes; *its own*: such, but a second trace by `jax.jit` differs as well (keys of the test's own).
+With `apart`, what a test exports with symbolic sizes runs by `hlograph.jit` with these names under "padded".
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.export
 import numpy as np
 import pytest
 from jax import tree_util
@@ -59,15 +61,27 @@ class Checked:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
+    # `jax.export.export` looks for them in the class.
+    trace = property(lambda self: self._real.trace)
+    lower = property(lambda self: self._real.lower)
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+    def exported_call(self, specs: Sequence[Any], *args: Any, **kwargs: Any) -> None:
+        """A call of what was exported with such symbolic sizes, by `hlograph.jit` with these names."""
+        axes = [tuple(size if isinstance(size, int) else str(size) for size in spec.shape) for spec in specs]
+        self._compare(args, kwargs, self._real(*args, **kwargs), axes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jaxs: Any = jax.config
         inside = not jax._src.core.trace_state_clean()  # type: ignore[attr-defined]
         if inside or jaxs.jax_disable_jit or WHOLE & self._options.keys():
             return self._real(*args, **kwargs)
-        wanted = self._real(*args, **kwargs)
+        return self._compare(args, kwargs, self._real(*args, **kwargs))
+
+    def _compare(self, args: Any, kwargs: Any, wanted: Any, axes: Sequence[Any] | None = None) -> Any:
+        """Our results, noted beside those of `jax.jit`; of axes with given names, or named by `named_axes`."""
         name = getattr(self._function, "__name__", type(self._function).__name__)
         try:
             key, leaves, make = self._call(args, kwargs)
@@ -78,7 +92,7 @@ class Checked:
             if key not in self._ours:
                 if len(self._ours) > 8:
                     self._ours.clear()
-                self._ours[key] = self._made(make, leaves, name, wanted)
+                self._ours[key] = self._made(make, leaves, name, axes)
             try:
                 found = self._ours[key](*leaves)
             except Exception as error:
@@ -122,7 +136,7 @@ class Checked:
         hash(key)
         return key, leaves, function
 
-    def _made(self, function: Any, leaves: Sequence[Any], name: str, wanted: Any) -> Callable[..., Any]:
+    def _made(self, function: Any, leaves: Sequence[Any], name: str, axes: Sequence[Any] | None) -> Callable[..., Any]:
         """What runs such calls from now on; its verdict is noted."""
         if NAMING == "jax":
             note("shared", name)
@@ -135,11 +149,13 @@ class Checked:
             except Exception as error:
                 note("broken", name, f"{type(error).__name__}: {error}")
             return made
-        axes, bounds = named_axes(leaves)
-        if not bounds:
+        policy: Any = "padded"
+        if axes is None:
+            axes, policy = named_axes(leaves)
+        if not policy:
             note("shared", name, "no axis")
             return hlograph.jit(function)
-        tried = hlograph.jit(function, dims={"leaves": axes}, policy=bounds)
+        tried = hlograph.jit(function, dims={"leaves": axes}, policy=policy)
         reason = ""
         try:
             tried(*leaves)
@@ -227,6 +243,32 @@ def checked(function: Any = None, /, **options: Any) -> Any:
     return Checked(function, options)
 
 
+class Exported:
+    """What `jax.export.export` returns; calls run by `hlograph.jit`, too."""
+
+    def __init__(self, exported: Any, function: Checked) -> None:
+        self._exported, self._function = exported, function
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._exported, name)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """As `jax.export.Exported.call`."""
+        found = self._exported.call(*args, **kwargs)
+        self._function.exported_call(self._exported.in_avals, *args, **kwargs)
+        return found
+
+
+def exporting(function: Any, **options: Any) -> Callable[..., Any]:
+    """In the place of `jax.export.export`."""
+    export = EXPORT(getattr(function, "_real", function), **options)
+    if not isinstance(function, Checked) or NAMING != "apart":
+        return export
+    return lambda *args, **kwargs: Exported(export(*args, **kwargs), function)
+
+
+EXPORT = jax.export.export
+jax.export.export = exporting
 jax.jit = checked
 try:
     from jax._src import api

@@ -423,16 +423,22 @@ def _padding(moves: Sequence[_Moves]) -> tuple[str, str]:
 
 @pads("stablehlo.select_and_scatter")
 def select_and_scatter(padder: Padder, operation: ir.Operation, operands: list[Live]) -> list[Live]:
-    """Windows of one element only, along padded axes."""
+    """Windows with a live source see live elements alone; the others scatter the monoid's identity."""
     x, source, init = operands
     window = integers(operation, "window_dimensions") or [1] * x.ndim
-    moves = _moves(operation, x.ndim, ("window_strides", "", ""))
-    dims, of_source = list(x.dims), list(source.dims)
-    for axis in sorted({*x.padded, *source.padded}):
-        if window[axis] != 1 or moves[axis] != (1, 1, 1, 0, 0):
-            padder.refuse(f"windows of {window[axis]} elements move along a padded axis", x.dims[axis])
-        dims[axis] = of_source[axis] = padder.equate(dims[axis], of_source[axis], "windows")
+    moves, dims, of_source = _moves(operation, x.ndim, ("window_strides", "", "")), list(x.dims), list(source.dims)
+    monoid, padded = monoid_of(operation.regions[1].blocks[0]), sorted({*x.padded, *source.padded})
+    moving = [axis for axis in padded if (window[axis], *moves[axis]) != (1, 1, 1, 1, 0, 0)]
+    for axis in padded:
+        if moves[axis].low or moves[axis].high or (moving and monoid is None):
+            what = "what is scattered has no identity" if monoid is None else "the op pads it, too"
+            padder.refuse(f"windows of {window[axis]} elements move along a padded axis, and {what}", x.dims[axis])
+        of_source[axis] = padder.equate(moves[axis].positions(dims[axis], window[axis]), of_source[axis], "windows")
     x, source = padder.fit(x, dims), padder.fit(source, of_source)
+    for axis in moving:
+        source = padder.resize(source, axis, padder.bound(moves[axis].positions(x.shape[axis], window[axis])))
+    if monoid is not None:
+        source = padder.fill(source, moving, identity(monoid, source.dtype))
     (tensor,) = padder.builder.again(operation, [x.tensor, source.tensor, init.tensor], [(x.shape, x.dtype)])
     return [padder.make(tensor, x.dims)]
 
@@ -461,10 +467,12 @@ def convolution(padder: Padder, operation: ir.Operation, operands: list[Live]) -
     ]
     sizes = [*(rhs.dims[axis] for axis in kernel), *(end for move in moves for end in (move.low, move.high))]
     by_patches = any(type(size) is not int for size in sizes)
-    if groups == [1, 1]:
+    if groups[0] == 1:
         lhs, rhs = padder.equal(lhs, rhs, [(feature, inner)], "features of a convolution")
-    elif by_patches or any(type(d) is not int for d in (lhs.dims[batch], lhs.dims[feature], *rhs.dims)):
-        padder.refuse("grouped features or batches are padded", lhs.dims[batch], lhs.dims[feature], *rhs.dims)
+    if groups != [1, 1]:
+        split = [rhs.dims[outer], *([lhs.dims[feature], rhs.dims[inner]] if groups[0] != 1 else [lhs.dims[batch]])]
+        if by_patches or any(type(dim) is not int for dim in split):
+            padder.refuse("grouped features or batches are padded", *split, *rhs.dims)
     # A product of padding with padding must be 0; along the spatial axes it stands for the op's own padding.
     lhs = padder.zeros(lhs, [*spatial, feature])
     rhs = padder.zeros(rhs, [*kernel, inner])

@@ -19,7 +19,7 @@ import hlograph
 from hlograph.errors import HlographError, PolicyError, UnsupportedGraphError
 
 DIMS = {"x": ("n",)}
-X = jnp.arange(1.0, 7.0)
+X, KERNEL = jnp.arange(1.0, 7.0), jnp.ones((2, 1, 3))
 FILE = Path(__file__).name
 OURS = re.compile(r"_DimExpr|bad_cast|n >= 2|disabled_checks|/(dialects|codegen|runtime)/|<class|jax_tracing")
 
@@ -101,7 +101,14 @@ def demanding(x: Any) -> Any:
     return x
 
 
+def forward(x: Any) -> Any:
+    kept = jax.custom_vjp(lambda x: x)
+    kept.defvjp(lambda x: (x, None), lambda _, x: (x,))
+    return jax.jvp(kept, (x,), (x,))
+
+
 MISTAKES = {
+    forward: (TypeError, "can't apply forward-mode autodiff"),
     lookup: (KeyError, "mine"),
     branch: (jax.errors.TracerBoolConversionError, "branch at .*test_refusals.py"),
     sizes_that_differ: (TypeError, r"incompatible shapes for broadcasting: \(6,\), \(7,\)"),
@@ -122,12 +129,12 @@ def test_a_mistake_is_the_error_that_jax_jit_has(function: Callable[..., Any], p
 
 
 def test_what_is_not_padded_is_named_with_its_line() -> None:
-    def pooled(x: Any) -> Any:
-        return jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (2,), (2,), "VALID").sum())(x)
+    def depthwise(x: Any) -> Any:
+        return jax.grad(lambda k: lax.conv_general_dilated(x, k, (1,), "SAME", feature_group_count=2).sum())(KERNEL)
 
-    line = inspect.getsourcelines(pooled)[1] + 1
-    with pytest.warns(UserWarning, match=rf"select_and_scatter at {FILE}:{line} in"):
-        hlograph.jit(pooled, dims=DIMS, policy="padded")(X)
+    line = inspect.getsourcelines(depthwise)[1] + 1
+    with pytest.warns(UserWarning, match=rf"conv_general_dilated at {FILE}:{line} in"):
+        hlograph.jit(depthwise, dims={"x": (1, 2, "n")}, policy="padded")(jnp.ones((1, 2, 6)))
 
 
 def test_an_op_in_a_function_that_jax_keeps_is_named_with_the_line_that_calls_it() -> None:

@@ -294,8 +294,8 @@ TWO_SIZES: dict[str, tuple[Callable[..., Any], Sequence[str]]] = {
     ),
     "reduce_window": (lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 3), (1, 2), "SAME"), ("m,n",)),
     "select_and_scatter": (
-        jax.grad(lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2), (1, 2), "VALID").sum()),
-        ("m,6",),
+        jax.grad(lambda x: (lax.reduce_window(x, -jnp.inf, lax.max, (2, 3), (1, 2), "VALID") ** 2).sum()),
+        ("m,n",),
     ),
     "sort of several": (lambda x, y: lax.sort((x, x + y, x), dimension=0, num_keys=1), ("m,n", "n")),
     "convolution": (lambda x, y: lax.conv(x, y, (1,), "VALID"), ("2,3,m", "4,3,n")),
