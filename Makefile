@@ -308,8 +308,11 @@ aot: build/aot/.installed
 GPU ?= gpu
 GPU_PYTHON ?= $(if $(filter cpu,$(GPU)),$(PY),python3)
 GPU_PAGE = $(if $(filter gpu,$(GPU)),--markdown docs/reference/gpu.md)
-gpu:
+gpu: $(if $(filter cpu,$(GPU)),build/aot/programs/index.json)
 	@$(GPU_PYTHON) benchmarks/gpu.py --device $(GPU) $(GPU_PAGE)
+
+build/aot/programs/index.json:
+	@$(MAKE) --no-print-directory gpu-programs
 
 gpu-programs: setup
 	@$(PY) benchmarks/gpu.py prepare

@@ -43,6 +43,7 @@ class Step:
         what: the heading of its part of the page.
         command: its arguments after the interpreter; DEVICE stands for `gpu` or `cpu`.
         needs: libraries without which it is left out.
+        reads: a file in build/ that `prepare` writes, likewise.
         limit: seconds at most, of what is left.
         timed: whether it measures; it then runs alone. The others run at the same time.
     """
@@ -52,6 +53,7 @@ class Step:
     needs: tuple[str, ...] = ()
     limit: int = 600
     timed: bool = False
+    reads: str = ""
 
 
 def benchmark(what: str, *names: str, needs: tuple[str, ...] = (), limit: int = 600) -> Step:
@@ -72,6 +74,7 @@ STEPS = {
         "Golden programs beside the CPU's values, exact and padded",
         ("tests/aot/run.py", "--platform", "DEVICE", "--kept", "--missing", "--workers", str(WORKERS)),
         limit=900,
+        reads="aot/programs/index.json",
     ),
     "random": Step(
         "Random programs: exact, padded with zeros, padded with garbage, and interpreted on the CPU",
@@ -109,17 +112,23 @@ def random_program(seed: int) -> dict[str, int] | str:
 
 
 def random_programs(count: int) -> int:
-    """Evaluates random programs in several processes; 1 where two evaluations differ."""
-    total, wrong = Counter[str](), 0
-    with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
+    """Evaluates random programs in several processes; 1 where two evaluations differ, or it was cut off."""
+    total, wrong, done = Counter[str](), 0, 0
+    pool = ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn"))
+    try:
         for found in pool.map(random_program, range(count)):
+            done += 1
             if isinstance(found, str):
                 wrong += 1
                 print(found, flush=True)
             else:
                 total.update(found)
-    print(f"{count} programs: {wrong} differ; {', '.join(f'{number} {what}' for what, number in total.items())}")
-    return min(wrong, 1)
+    except KeyboardInterrupt:
+        pass
+    counts = ", ".join(f"{number} {what}" for what, number in total.items())
+    print(f"{done} programs: {wrong} differ; {counts}", flush=True)
+    pool.shutdown(cancel_futures=True)
+    return int(wrong > 0 or done < count)
 
 
 def environment(device: str) -> dict[str, str]:
@@ -145,11 +154,15 @@ def run_step(name: str, device: str, seconds: float) -> dict[str, Any]:
     """What came of a step: its state in a word, its seconds, and the last lines that it wrote."""
     step = STEPS[name]
     missing = [name for name in step.needs if find_spec(name) is None]
-    if missing:
-        return {"state": "left out", "seconds": 0, "tail": [f"not installed here: {', '.join(missing)}"]}
+    why = f"not installed here: {', '.join(missing)}" if missing else ""
+    if step.reads and not (REPOSITORY / "build" / step.reads).exists():
+        why = f"build/{step.reads} is not here: `make gpu-programs` writes it where PyTensor and PyMC are"
+    if why:
+        return {"state": "left out", "seconds": 0, "tail": [why]}
     command = [sys.executable, "-W", "ignore", *(part.replace("DEVICE", device) for part in step.command)]
-    if device == "cpu" and "--markdown" in command:
-        command.append("--quick")
+    if device == "cpu":  # a trial
+        command += ["--quick"] * ("--markdown" in command)
+        command += ["--count", str(RANDOM_PROGRAMS // 10)] * (name == "random")
     began = time.perf_counter()
     log = FOLDER / f"{name}.log"
     with log.open("w") as output:
@@ -157,7 +170,8 @@ def run_step(name: str, device: str, seconds: float) -> dict[str, Any]:
             command, cwd=REPOSITORY, env=environment(device), stdout=output, stderr=subprocess.STDOUT, text=True
         )
         try:
-            state = "passed" if process.wait(timeout=min(step.limit, seconds)) == 0 else "failed"
+            status = process.wait(timeout=min(step.limit, seconds) if device == "gpu" else seconds)
+            state = "passed" if status == 0 else "failed"
         except subprocess.TimeoutExpired:
             state = "cut off"
             process.send_signal(signal.SIGINT)  # which lets it keep what it has
