@@ -49,6 +49,13 @@ def unaligned(x: np.ndarray) -> np.ndarray:
     return made
 
 
+def packed(x: np.ndarray) -> np.ndarray:
+    records = np.zeros(x.shape, [("a", "i1"), ("b", x.dtype), ("c", "i1")])
+    records["b"] = x
+    assert records["b"].strides[-1] == 10
+    return records["b"]
+
+
 def mapped(x: np.ndarray, folder: Path) -> np.ndarray:
     x.tofile(folder / "mapped")
     return np.memmap(folder / "mapped", x.dtype, "r", shape=x.shape)
@@ -72,6 +79,8 @@ ARGUMENTS: dict[str, tuple[Callable[[np.ndarray, Path], Any], type[Exception] | 
     "backwards": (lambda x, _: x[::-1, ::-1].copy()[::-1, ::-1], None),
     "in Fortran order": (lambda x, _: np.asfortranarray(x), None),
     "a column of a table": (lambda x, _: np.rec.fromarrays([x, x + 1], names="a,b")["a"], None),
+    "a field of packed records": (lambda x, _: packed(x), None),
+    "of pandas, which is read-only": (lambda x, _: pytest.importorskip("pandas").DataFrame(x).to_numpy(), None),
     "np.matrix": (lambda x, _: x.view(np.matrix), None),
     "np.recarray": (lambda x, _: x.view(np.recarray), None),
     "np.memmap, read-only": (mapped, None),
@@ -138,21 +147,23 @@ def test_arrays_of_no_elements(way: str) -> None:
                 np.testing.assert_array_equal(found, expected, strict=True)
 
 
-def test_results_of_a_c_function_in_its_arguments() -> None:
+@pytest.mark.parametrize("size", [70, 640])
+def test_results_of_a_c_function_in_its_arguments(size: int) -> None:
+    """Also where the arguments are large and aligned, and so read where the caller has them."""
     pt = pytest.importorskip("pytensor.tensor")
-    x, y = pt.dvector("x", shape=(70,)), pt.dvector("y", shape=(70,))
+    x, y = pt.dvector("x", shape=(size,)), pt.dvector("y", shape=(size,))
     function = hlograph.function([x, y], [x[::-1] + y, pt.cumsum(y) * x]).c_function()
     assert function.native
-    memory = np.arange(300.0)
-    for first, second in ((0, 70), (70, 0), (35, 100), (1, 141)):
-        given, results = memory.copy(), (first, second)
-        a, b = given[:70].copy(), given[70:140].copy()
-        inputs = np.array([given[:70].ctypes.data, given[70:140].ctypes.data], np.uint64)
-        outputs = np.array([given[at : at + 70].ctypes.data for at in results], np.uint64)
+    raw = np.zeros(5 * size + 8)
+    given = raw[-raw.ctypes.data % 64 // 8 :][: 4 * size]
+    for first, second in ((0, size), (size, 0), (size // 2, size + 32), (8, 2 * size + 1), (size, size + 8)):
+        given[:] = np.arange(4.0 * size)
+        a, b, expected = given[:size].copy(), given[size : 2 * size].copy(), given.copy()
+        inputs = np.array([given[at:].ctypes.data for at in (0, size)], np.uint64)
+        outputs = np.array([given[at:].ctypes.data for at in (first, second)], np.uint64)
         assert function.ctypes(inputs.ctypes.data, outputs.ctypes.data, None) == 0
-        expected = memory.copy()
-        for at, value in zip(results, (a[::-1] + b, np.cumsum(b) * a), strict=True):
-            expected[at : at + 70] = value
+        for at, value in ((first, a[::-1] + b), (second, np.cumsum(b) * a)):
+            expected[at : at + size] = value
         np.testing.assert_allclose(given, expected, rtol=1e-13)
 
 
