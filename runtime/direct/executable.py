@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..object_files import DirectCallRefused
-from ..wire import Field, Message, WireError, varint
+from .wire import Field, Message, WireError, varint
 
 ALIGNMENT = 64  # bytes; what XLA's kernels may assume of every buffer
 STACK = 1 << 18  # bytes; threads of other programs may have no more than two megabytes, some far less

@@ -20,11 +20,11 @@ from ...codegen.ir.bindings import ir
 from ...codegen.ir.jax_compat import initialize_lapack, lapack_handlers
 from ...codegen.ir.values import numpy_dtype
 from ..object_files import DirectCallRefused
-from ..wire import Message
 from .executable import ALIGNMENT, ELEMENT_TYPES, CpuExecutable, Slice, Value, dense_type, reading, slice_of
 from .llvm_ir import Writer
 from .native_code import BLAS, blas_code, native_code
 from .object_code import c_function, here, once
+from .wire import Message
 
 WORKSPACE, PARAMETERS = 1, 2  # words of a workspace: where it is, and where its first parameter is
 _TYPED_FFI = 4  # xla.CustomCallApiVersion
