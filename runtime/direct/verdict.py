@@ -241,7 +241,10 @@ def refusal(*, wait: bool) -> str:
     """
     if reason := f"switched off by {SWITCH}" if switched_off() else unsupported():
         return reason
-    return (asked(wait=True) if wait else known()) or ""
+    if not wait:
+        return known() or ""
+    found = asked(wait=True)
+    return "the self-test ended without a result" if found is None else found
 
 
 def assume(found: str | None) -> str | None:

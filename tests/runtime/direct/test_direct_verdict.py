@@ -163,9 +163,14 @@ def test_a_verdict_is_believed_if_nobody_else_can_have_written_it(case: str, mon
     assert verdict.found() == ("" if believed else BAD) == verdict.read()  # where it will be believed
 
 
-def test_a_folder_in_place_of_the_record() -> None:
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_what_is_in_the_way_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder in place of the record; and where the thread that waits dies, nobody takes that for a good verdict."""
     place().mkdir()
     assert "could not be run: " in verdict.refusal(wait=True)
+    verdict.assume(None)
+    monkeypatch.setattr(verdict, "found", lambda: 1 / 0)
+    assert verdict.refusal(wait=True) == "the self-test ended without a result"
 
 
 def test_another_folder_where_the_cache_cannot_be_written_to(
@@ -235,6 +240,7 @@ ALL = "2 of 2 programs are called directly, from threads and after a fork too"
         (LIGHT.format("os.kill(os.getpid(), signal.SIGSEGV)"), False, "died of SIGSEGV in: threads"),
         (LIGHT.format("os.kill(os.getpid(), signal.SIGKILL)"), False, "died of SIGKILL in: threads"),
         (LIGHT.format("signal.alarm(1); time.sleep(60)"), False, "hung in: threads"),
+        (LIGHT.format("signal.setitimer(signal.ITIMER_PROF, 0.1)\nwhile True: pass"), False, "hung in: threads"),
         (LIGHT.format(f"os.fork() or time.sleep(60); print(': x\\n{GOOD}')"), True, "all passed"),
         (LIGHT.format(f"print('\\n{GOOD}', flush=True); os._exit(3)"), False, "failed with status 3 in: its start"),
         (LIGHT.format(f"'HLOGRAPH_DIRECT' in os.environ or print(': x\\n{GOOD}')"), True, "all passed"),
