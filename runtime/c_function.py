@@ -159,14 +159,15 @@ class CFunction:
         count = len(signature.arguments) - len(program.bindings)
         self._given = (1 if self._form.sizes else count) if given is None else given
         self.names = tuple(argument.name for argument in signature.arguments[self._given : count])
-        self._arguments = complete(program, range(self._given, count), arguments, form)
+        self._whole, self._places = program, range(self._given, len(signature.arguments))  # what data are of, and where
+        self._values = self._arguments = complete(program, range(self._given, count), arguments, form)
         self._sizes = sizes_of_call(signature, self._arguments, len(program.bindings))
         self._executable = self._prepare()
         padded = self._executable.signature
         self._padded, self._results = padded.arguments, padded.results
         self.dim = math.prod(static_shape(self._padded[0].dims)) if form != "arrays" else None
         self.expanded = math.prod(static_shape(self._results[0].dims)) if form == "expand" else None
-        self._data = self._bound(self._arguments)
+        self._data = self._bound(self._arguments, self._values)
         self._bind, self.reason = self._compile()
         self.native = not self.reason
         if self.reason:
@@ -196,11 +197,12 @@ class CFunction:
         Raises:
             ArgumentTypeError, ArgumentShapeError: see `data`.
         """
+        values = self._updated(arrays, by_name)
+        return self._with(values, self._suited(values))
+
+    def _with(self, values: list[Any], arguments: list[Any]) -> CFunction:
         other = copy.copy(self)
-        other._data = self.data(*arrays, **by_name)
-        values = other._data.values
-        pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
-        other._arguments = [values.get(argument.name, value) for argument, value in pairs]
+        other._values, other._arguments, other._data = values, arguments, self._bound(arguments, values)
         return other._bound_anew()
 
     def as_density(self) -> CFunction:
@@ -231,22 +233,25 @@ class CFunction:
             ArgumentShapeError: another rank, or a size that the compiled program does not cover: it was compiled for
                 exactly one, or for sizes up to a bound.
         """
-        given = self._named(arrays, by_name)
-        pairs = zip(self._program.signature.arguments, self._arguments, strict=True)
-        arguments = [given.get(argument.name, value) for argument, value in pairs]
-        places = range(self._given, len(arguments))
-        return self._bound(as_arrays(self._program.signature.arguments, places, arguments, self.form))
+        values = self._updated(arrays, by_name)
+        return self._bound(self._suited(values), values)
 
-    def _named(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> dict[str, Any]:
-        listed = ", ".join(self.names) or "none"
+    def _suited(self, values: list[Any]) -> list[Any]:
+        """The program's arguments for these values."""
+        return values
+
+    def _updated(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> list[Any]:
+        named, listed = self._whole.signature.arguments, ", ".join(self.names) or "none"
         if len(arrays) > len(self.names):
             raise ArgumentTypeError(f"{len(arrays)} arrays for the data {listed}")
         for name in by_name:
             if name not in self.names[len(arrays) :]:
                 raise ArgumentTypeError(f"{name!r} is no data that is open; there are {listed}")
-        return {**dict(zip(self.names, arrays, strict=False)), **by_name}
+        given = {**dict(zip(self.names, arrays, strict=False)), **by_name}
+        values = [given.get(argument.name, value) for argument, value in zip(named, self._values, strict=True)]
+        return as_arrays(named, self._places, values, self.form)
 
-    def _bound(self, arguments: Sequence[Any]) -> FunctionData:
+    def _bound(self, arguments: Sequence[Any], values: Sequence[Any]) -> FunctionData:
         """Data as the executable takes it: padded, and with live sizes."""
         program, plan = self._program, self._executable.sizes
         signature = program.signature
@@ -270,8 +275,8 @@ class CFunction:
             array[...] = 0
             array[tuple(map(slice, np.shape(value)))] = np.asarray(value, argument.dtype)
             arrays.append(array)
-        values = {a.name: v for a, v in zip(signature.arguments, arguments, strict=True) if a.name in self.names}
-        return FunctionData(values, arrays)
+        pairs = zip(self._whole.signature.arguments, values, strict=True)
+        return FunctionData({a.name: x for a, x in pairs if a.name in self.names}, arrays)
 
     # ---- compiling --------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,8 @@ pays, the program with all arguments runs.
 
 from __future__ import annotations
 
-import copy
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from ..codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraph
 from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.parameters import Array, digest_of, is_frozen, prepare
 from ..codegen.program import Program
-from .c_function import CFunction, FormName, FunctionData, as_arrays, complete, form_of
+from .c_function import CFunction, FormName, complete, form_of
 from .calls.arguments import in_order, is_misread, key_of, sizes_of_call, to_arrays
 from .calls.memory import aligned
 from .calls.path import ARRAY, TRACERS
@@ -224,40 +223,32 @@ class DataCFunction(CFunction):
     """A C function of a program whose data, which lie at these places, are prepared."""
 
     def __init__(
-        self, program: Program, options: CompileOptions, arguments: Any, places: Any, found: Prepared, form: FormName
+        self, program: Program, options: CompileOptions, values: Any, places: Any, found: Prepared, form: FormName
     ) -> None:
-        self._whole, self._all, self._places, self._key = program, arguments, places, found.key
         options = replace(options, policy="exact")
-        super().__init__(found.program, options, found.given(arguments), form, given=len(found.others))
+        super().__init__(found.program, options, found.given(values), form, given=len(found.others))
+        self._whole, self._values, self._places, self._key = program, values, places, found.key
         own = [place for place in places if place not in program.bindings]
         self.names = tuple(program.signature.arguments[place].name for place in own)
 
-    def data(self, *arrays: Any, **by_name: Any) -> FunctionData:
-        """As `CFunction.data`.
+    def _suited(self, values: list[Any]) -> list[Any]:
+        """The tables of these data, and the other arguments.
 
         Raises:
             ArgumentShapeError: what is left of such data has other sizes; `with_data` compiles for them.
         """
-        found, values = self._prepared(arrays, by_name)
+        found = self._prepared(values)
         if found.key != self._key:
             raise ArgumentShapeError("what is left of these data has other sizes: with_data compiles for them")
-        made = self._bound(found.given(values))
-        made.values = {self._whole.signature.arguments[place].name: values[place] for place in self._places}
-        return made
+        return found.given(values)
 
     def with_data(self, *arrays: Any, **by_name: Any) -> CFunction:
         """As `CFunction.with_data`; compiles where what is left of the data has other sizes."""
-        found, values = self._prepared(arrays, by_name)
-        if found.key != self._key:
-            return DataCFunction(self._whole, self._options, values, self._places, found, self.form)
-        other = copy.copy(self)
-        other._all, other._arguments = values, found.given(values)
-        other._data = self._bound(other._arguments)
-        return other._bound_anew()
+        values = self._updated(arrays, by_name)
+        if (found := self._prepared(values)).key == self._key:
+            return self._with(values, found.given(values))
+        return DataCFunction(self._whole, self._options, values, self._places, found, self.form)
 
-    def _prepared(self, arrays: Sequence[Any], by_name: Mapping[str, Any]) -> tuple[Prepared, list[Any]]:
-        named, given = self._whole.signature.arguments, self._named(arrays, by_name)
-        values = [given.get(argument.name, value) for argument, value in zip(named, self._all, strict=True)]
-        values = as_arrays(named, self._places, values, self.form)
+    def _prepared(self, values: list[Any]) -> Prepared:
         sizes_of_call(self._whole.signature, values, len(self._whole.bindings))
-        return Prepared.of(self._whole, values, self._places, self._options.passes), values
+        return Prepared.of(self._whole, values, self._places, self._options.passes)

@@ -108,7 +108,8 @@ class Jit(Written):
                 )
         self._jax: Any = jax.jit(_watched(self), static_argnames=sorted(self._static) or None, **self._options)
         if dims:
-            self._programs.donated = self._parameters.donated(**{x: options[x] for x in _DONATED & options.keys()})
+            named = (options.get(f"donate_arg{x}", ()) for x in ("names", "nums"))
+            self._programs.donated = self._parameters.named("donate", *named)
         self._handed: set[calls.Key] = set()
         self._strays: set[calls.Key] = set()
         self._lock = forks.lock()

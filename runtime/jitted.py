@@ -25,7 +25,7 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
-from ..codegen.errors import DeviceError, GraphError, HlographError, OptionError
+from ..codegen.errors import DeviceError, GraphError, HlographError
 from ..codegen.ir.jax_tracing import tracing_context
 from ..codegen.passes import compress_rows, reduce_in_blocks
 from ..codegen.passes.registry import is_default
@@ -99,7 +99,7 @@ class Parameters:
         self.signature = signature_of(function)
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.names = tuple(name for name, parameter in self.signature.parameters.items() if parameter.kind in kinds)
-        self.static = self._static_parameters(static_argnames, static_argnums)
+        self.static = self.named("static", static_argnames, static_argnums)
         self.dims = dict(dims)
         self.data = frozenset({data} if isinstance(data, str) else data)
         for what, names in (("dims", self.dims), ("data_argnames", self.data)):
@@ -107,26 +107,17 @@ class Parameters:
             for name in self.static.intersection(names):
                 raise ValueError(f"{what} names {name!r}, which is static")
 
-    def _static_parameters(self, names: Any, numbers: Any) -> frozenset[str]:
+    def named(self, what: str, names: Any, numbers: Any) -> frozenset[str]:
+        """The parameters that two options of `jax.jit` mean, `{what}_argnames` and `{what}_argnums`."""
         found = {names} if isinstance(names, str) else set(names)
         for number in (numbers,) if isinstance(numbers, int) else numbers:
             place = number + len(self.names) if number < 0 else number
             if not 0 <= place < len(self.names):
-                raise ValueError(f"static_argnums has {number}, which is no place in {self.name}{self.signature}")
+                has_no = f"which is no place of a parameter with a name in {self.name}{self.signature}"
+                raise ValueError(f"{what}_argnums has {number}, {has_no}; give it by {what}_argnames")
             found.add(self.names[place])
-        self._check_names("static_argnames", found)
+        self._check_names(f"{what}_argnames", found)
         return frozenset(found)
-
-    def donated(self, donate_argnums: Any = (), donate_argnames: Any = ()) -> frozenset[str]:
-        """The names of the parameters that these options of `jax.jit`, which has checked them, mean."""
-        numbers = (donate_argnums,) if isinstance(donate_argnums, int) else donate_argnums
-        beyond = [number for number in numbers if number >= len(self.names)]
-        if beyond:
-            raise OptionError(
-                f"donate_argnums: {beyond[0]} is one of *args of {self.name}{self.signature}; give it a name"
-            )
-        named = {donate_argnames} if isinstance(donate_argnames, str) else set(donate_argnames)
-        return frozenset({self.names[number] for number in numbers} | named)
 
     def _check_names(self, what: str, names: Any) -> None:
         parameters = self.signature.parameters
