@@ -48,6 +48,7 @@ def broadcast_operands(ctx: Context, variables: Sequence[Any], operands: Sequenc
 
 # What is done at once to numbers that are known.
 FOLDED = frozenset({"Add", "Mul", "Sub", "TrueDiv"})
+_FEW = 64  # elements of these
 # Functions that sizes have, too.
 _OF_SIZES = frozenset(
     {
@@ -76,10 +77,12 @@ def apply_scalar(ctx: Context, op: Any, node: Any, operands: Sequence[Tensor], d
     dtype = np.dtype(dtypes[0])
     if dtype == np.float32:
         # PyTensor types functions of small numbers as float32, and a float64 density has constants made of them.
-        literals = [x.literal for x in operands if x.literal is not None and x.literal.ndim == 0]
+        literals = [x.literal for x in operands if x.literal is not None and x.literal.size <= _FEW]
         if len(literals) == len(operands) and type(op).__name__ in FOLDED | INEXACT:
+            places = np.broadcast(*literals)
             with np.errstate(all="ignore"):
-                return [ctx.constant(np.asarray(op.impl(*[np.float64(literal) for literal in literals]), dtype))]
+                found = [op.impl(*map(np.float64, place)) for place in places]
+            return [ctx.constant(np.asarray(found, dtype).reshape(places.shape))]
         if type(op).__name__ in INEXACT and all(x.dtype.kind in "iu" for x in operands):
             return [hlo.convert(rule(np.dtype(np.float64), *operands), dtype)]
     return [rule(dtype, *operands)]

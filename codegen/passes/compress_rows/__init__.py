@@ -59,6 +59,7 @@ TRIGGERS = frozenset({"stablehlo.dot_general", "stablehlo.reduce", "stablehlo.sc
 
 ROWS = 256  # that are examined, at least
 _SHARE = 0.5  # of them that may be left
+_MARGIN = 2.0**40  # to the largest float, within which a sum of fewer rows is taken to overflow
 _LONG = 1 << 20  # numbers whose preparation may take a second
 
 
@@ -411,7 +412,8 @@ class _Emission:
         floats = [value for value in made if dtype_of(value).kind == "f"]
         finite = None
         for value in floats:
-            each = stablehlo.is_finite(value)
+            limit = np.finfo(dtype_of(value)).max / _MARGIN
+            each = ops.compare("LT", stablehlo.abs(value), ops.full_like(value, limit))
             whole = ops.reduce("stablehlo.and", each, ops.constant(np.array(True)), range(len(sizes_of(value))))
             finite = whole if finite is None else stablehlo.and_(finite, whole)
         if finite is None:
