@@ -170,7 +170,7 @@ build/docs-venv/.installed: pyproject.toml
 
 docs: build/docs-venv/.installed
 	@mkdir -p build/docs
-	@$(DOCS_PY) -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/docs/html
+	@$(DOCS_PY) -m sphinx --write-all --fail-on-warning --keep-going --quiet -b html docs build/docs/html
 	@echo '==> build/docs/html/index.html'
 
 docs-check: docs

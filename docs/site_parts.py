@@ -1,7 +1,8 @@
 """What the site has besides Sphinx's pages: each page as plain Markdown beside it, `llms.txt`, which lists them, and
 redirects from the addresses that pages had while all of them were in one folder.
 
-Docstrings hold Markdown's code: backticks, and blocks that are indented. Both become reStructuredText's.
+Docstrings hold Markdown's code, backticks and blocks that are indented, and paths of pages: all become
+reStructuredText's.
 """
 
 import re
@@ -77,5 +78,6 @@ def mark_code(_app: Any, _what: str, _name: str, _object: Any, _options: Any, li
             if found and not found[-1].strip() and here >= indent + 4:
                 found += [" " * indent + ".. code-block:: python", ""]
             indent = here
-        found.append(re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", line))
+        line = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", line)
+        found.append(re.sub(r"\bdocs/([\w/-]+)\.md\b", r":doc:`/\1`", line))
     lines[:] = found

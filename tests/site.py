@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SITE, SHOTS = ROOT / "build/docs/html", ROOT / "build/docs-shots"
 PAGES = {
     "index.html": ("Sizes may be symbols", "PyMC and PyTensor", "toctree-wrapper"),
-    "tutorials/eight_schools.html": ("runs without Python: True", 'src="../_images/', "How long one waits"),
+    "tutorials/eight_schools.html": ("runs without Python: True", 'src="../_images/', "How long it takes"),
     "reference/api.html": ("hlograph.emit_stablehlo", "parameter_limit", "[source]"),
     "reference/command_line.html": ("hlograph explain", "--policy TEXT"),
     "reference/glossary.html": ('id="term-live-part"',),

@@ -128,12 +128,13 @@ def test_tables_say_what_measured_them(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("page", "places", "said"),
     [
-        ("docs/index.md", (1, 2), "3 compiles for 59 lengths"),
+        ("docs/index.md", (0, 1, 2), "3 compiles for 59 lengths"),
         ("docs/how-to/new_data.md", (1, 2), "2 calls; "),
         ("docs/how-to/policy.md", (0,), "n<=64"),
         ("docs/how-to/files.md", (0,), "stablehlo.multiply %x, %y : tensor<5xf64>"),
         ("docs/how-to/bundles.md", (0,), "1 ('n=100: loaded"),
         ("docs/how-to/c_functions.md", (0,), ""),
+        ("docs/how-to/without_jax.md", (0,), ""),
         ("docs/how-to/data.md", (0, 1), ""),
         ("docs/how-to/serve_a_model.md", (0, 1, 2, 3), "'radon_mean': ['house']"),
         ("docs/how-to/refusals.md", (0,), "dimensions\n  n  size of axis 0 of x"),
