@@ -1,6 +1,7 @@
 """The list of private names against the source and against the releases that are installed; kernels that plans need."""
 
 import ast
+import re
 from pathlib import Path
 
 import kernels
@@ -11,6 +12,7 @@ from private_names import NAMES, Name, state
 from hlograph.codegen.ir.jax_compat import proven_jaxlib
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+LIBRARIES = re.compile(r"\bfrom (jax|jaxlib|pytensor|aesara)\b")
 FOLDERS = ("codegen", "dialects", "hlograph", "runtime", "tools")
 
 
@@ -19,10 +21,11 @@ def imported() -> set[str]:
     found = set()
     for folder in FOLDERS:
         for file in (REPOSITORY / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
+            text = file.read_text()
+            for node in ast.walk(ast.parse(text)) if LIBRARIES.search(text) else ():
                 if not isinstance(node, ast.ImportFrom) or node.level or node.module is None:
                     continue
-                if node.module.split(".")[0] not in ("jax", "jaxlib", "pytensor", "aesara"):
+                if not LIBRARIES.match(f"from {node.module} "):
                     continue
                 for alias in node.names:
                     if any(part.startswith("_") for part in (*node.module.split("."), alias.name)):

@@ -26,7 +26,7 @@ from hlograph import Program
 from hlograph.codegen.analysis import costs
 from hlograph.codegen.passes.registry import ON_LOOPS, exact
 
-PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "480" if "HLOGRAPH_NIGHTLY" in os.environ else "120"))
+PROGRAMS = int(os.environ.get("HLOGRAPH_PROGRAMS", "480" if "HLOGRAPH_NIGHTLY" in os.environ else "60"))
 ROWS, COLUMNS = 2, 3
 
 UNARY: dict[str, Callable[[Any], Any]] = {
@@ -208,7 +208,7 @@ def test_gradients_of_random_scans(recipe: Recipe, dtype: str, seed: int, large:
             after = before.optimize(ON_LOOPS)
     for a, b in zip(after.interpret(*arrays), before.interpret(*arrays), strict=True):
         assert within_roundings(a, b) if sinks else np.array_equal(a, b, equal_nan=True)
-    if seed % 10 == 0:  # XLA takes longer than all the rest
+    if seed % 5 == 2:  # XLA takes longer than all the rest; hypothesis likes 0
         for a, b in zip(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (after, before)], strict=True):
             assert within_roundings(a, b)
 
@@ -220,7 +220,7 @@ def test_random_scans_with_random_consumers(recipe: Recipe, odd: bool, seed: int
     arrays = arguments(recipe, lambda shape: rng.choice(ODD if odd else VALUES, size=shape).astype(np.float32))
     before = traced(recipe.results, arrays)
     after, kept = before.optimize(ON_LOOPS), before.optimize(exact(ON_LOOPS))
-    if seed % 10 == 0:
+    if seed % 5 == 2:
         compare(*[as_arrays(x.compile(optimize="none")(*arrays)) for x in (before, after)])
     wanted, found, same = (x.optimize(["inline"]).interpret(*arrays) for x in (before, after, kept))
     compare(wanted, found)

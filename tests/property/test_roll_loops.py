@@ -160,7 +160,7 @@ def test_rolled_up_programs_give_what_they_gave(seed: int, exact: bool) -> None:
 def test_most_of_them_do_roll_up() -> None:
     """The programs above are of use only where the pass does something."""
     rolled = 0
-    for number in range(20):
+    for number in range(10):
         before, _ = program(number)
         rolled += 2 * sum(before.optimize(["roll_loops"]).op_counts().values()) < sum(before.op_counts().values())
-    assert rolled >= 12
+    assert rolled >= 6
