@@ -152,6 +152,26 @@ class HandEditWarning(UserWarning):
     """A text file was changed since hlograph saved it; it is read as it is."""
 
 
+class UntrustedBundleWarning(UserWarning):
+    """The executables of a bundle are not loaded, as nobody has said whether it is trusted."""
+
+
+class RecompilationWarning(UserWarning):
+    """A size keeps changing and each new value compiles anew."""
+
+
+class PaddingRefusedWarning(UserWarning):
+    """A size should be padded and an op has no rule for it: calls are compiled exactly."""
+
+
+class PythonCallWarning(UserWarning):
+    """A C function calls Python, and takes the interpreter's lock for each call."""
+
+
+class OneByOneWarning(UserWarning):
+    """A function is called for one draw after the other, as PyMC does it: its program cannot have a further axis."""
+
+
 class PassError(HlographError, ValueError):
     """A pass is unknown, was given wrong options, or failed; the module is left as it was."""
 

@@ -24,6 +24,7 @@ import jax
 import numpy as np
 
 from ..codegen import dims as dimension
+from ..codegen import errors
 from ..codegen.errors import ArgumentShapeError, ArgumentTypeError, OptionError, UnsupportedGraphError
 from ..codegen.ir.jax_compat import enable_x64
 from ..codegen.program import Program
@@ -99,10 +100,6 @@ FORMS = {
 }
 
 
-class PythonCallWarning(UserWarning):
-    """A C function calls Python, and takes the interpreter's lock for each call."""
-
-
 class FunctionData:
     """Values of the arguments that a C function's callers do not give.
 
@@ -174,7 +171,7 @@ class CFunction:
             warnings.warn(
                 f"{self.signature.split('(')[0].split()[-1]} of {program.name}: calls go through Python and "
                 f"take its lock, since there is no direct call: {self.reason}",
-                PythonCallWarning,
+                errors.PythonCallWarning,
                 stacklevel=3,
             )
         self._bound_anew()

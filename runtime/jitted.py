@@ -25,7 +25,7 @@ from jax import tree_util
 from ..codegen import dims as dimension
 from ..codegen import forks
 from ..codegen.constraints import Constraint
-from ..codegen.errors import DeviceError, GraphError, HlographError
+from ..codegen.errors import DeviceError, GraphError, HlographError, RecompilationWarning
 from ..codegen.ir.jax_tracing import tracing_context
 from ..codegen.passes import compress_rows, reduce_in_blocks
 from ..codegen.passes.registry import is_default
@@ -40,7 +40,7 @@ from .calls.arguments import MISSING, find_sizes
 from .calls.path import ARRAY, given_arguments, write
 from .executables import cpu_plan
 from .executables.devices import compile_options, platform_of
-from .executables.policy import RecompilationWarning, warn
+from .executables.policy import warn
 from .function import Function
 from .options import CompileOptions
 

@@ -20,7 +20,7 @@ import pytensor.tensor as pt
 
 import hlograph
 import hlograph.pytensor
-from hlograph.runtime.executables.policy import PaddingRefusedWarning
+from hlograph.errors import PaddingRefusedWarning
 
 Array = np.ndarray[Any, Any]
 MODES = ("PyTensor", "JAX mode", "hlograph", "padded")

@@ -22,9 +22,8 @@ from rewritten_runs import TOLERANCE, as_arrays, assert_same
 import hlograph
 from hlograph.dialects.library import library
 from hlograph.dialects.random import keys
-from hlograph.errors import DerivativeError, PaddingError, UnsupportedGraphError
+from hlograph.errors import DerivativeError, PaddingError, PaddingRefusedWarning, UnsupportedGraphError
 from hlograph.runtime.executables import padding as padded_calls
-from hlograph.runtime.executables.policy import PaddingRefusedWarning
 
 # What a module without symbolic sizes must not hold. (`dynamic_slice` and `dynamic_update_slice` have static sizes.)
 DYNAMIC = re.compile(

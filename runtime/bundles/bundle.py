@@ -29,6 +29,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...codegen import errors
 from ...codegen.analysis.platforms import refuse_others
 from ...codegen.artifact.files import write_atomically
 from ...codegen.artifact.parameters import Tensors, bind, contents, names
@@ -51,10 +52,6 @@ NOT_TRUSTED = "its executables are machine code, and the bundle was not said to 
 _MALFORMED = (HlographError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 Sizes = Mapping[str, int]
-
-
-class UntrustedBundleWarning(UserWarning):
-    """The executables of a bundle are not loaded, as nobody has said whether it is trusted."""
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -268,7 +265,7 @@ def load_bundle(path: str | os.PathLike[str], *, trusted: bool | None = None) ->
         warnings.warn(
             f"{path}: its executables are machine code and are not loaded; load_bundle(..., trusted=True) loads "
             "them, trusted=False compiles the program without this warning",
-            UntrustedBundleWarning,
+            errors.UntrustedBundleWarning,
             stacklevel=2,
         )
     try:

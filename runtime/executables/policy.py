@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from ...codegen import dims as dimension
-from ...codegen import forks
+from ...codegen import errors, forks
 from ...codegen.errors import ArgumentError, ArgumentShapeError, PaddingError, PolicyError
 from ...codegen.passes.buckets import DEFAULT_BUCKET, LARGEST, Axis, Bucket, Plan, PlanKey
 from ...codegen.renamed import nearest
@@ -32,14 +32,6 @@ EXACT_SIZES = 3  # sizes of an axis that "auto" compiles exactly: the first, and
 WARN_AFTER = 8  # sizes of an exact axis after which a warning is due
 NOTHING: Mapping[str, int] = {}
 _LEARNED = ("auto", "padded")  # those whose bounds follow from what sizes there have been
-
-
-class RecompilationWarning(UserWarning):
-    """A size keeps changing and each new value compiles anew."""
-
-
-class PaddingRefusedWarning(UserWarning):
-    """A size should be padded and an op has no rule for it: calls are compiled exactly."""
 
 
 def warn(message: str, category: type[Warning]) -> None:
@@ -204,7 +196,7 @@ class Policies:
         wanted = [name for name in names if self.choices[name] not in ("auto", "exact")]
         if wanted:
             message = f"{program}: {', '.join(wanted)} cannot be padded, each new size compiles anew: {error}"
-            warn(message, PaddingRefusedWarning)
+            warn(message, errors.PaddingRefusedWarning)
         return bool(names)
 
     @property
@@ -227,7 +219,7 @@ class Policies:
             warn(
                 f"{program}: size {name}{origin(signature, frozenset([name]))} has had {len(sizes)} values "
                 f"({', '.join(map(str, sizes))}), and each was compiled anew; {remedy}",
-                RecompilationWarning,
+                errors.RecompilationWarning,
             )
 
 

@@ -41,11 +41,12 @@ from ...codegen.errors import (
     ArgumentShapeError,
     ArgumentTypeError,
     OptionError,
+    PythonCallWarning,
     UnsupportedGraphError,
 )
 from ...dialects.frontend import emit_stablehlo
 from ...dialects.readers import xtensors
-from ..c_function import CFunction, PythonCallWarning
+from ..c_function import CFunction
 from ..calls.arguments import key_of
 from ..data import DataFunction
 from ..function import Function

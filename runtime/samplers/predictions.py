@@ -29,7 +29,7 @@ from pymc.util import _get_seeds_per_chain
 from pytensor.compile.mode import get_mode
 from pytensor.compile.sharedvalue import SharedVariable
 
-from ...codegen.errors import BatchingError
+from ...codegen.errors import BatchingError, OneByOneWarning
 from ...codegen.ir.values import static_bytes, walk
 from ...codegen.source import batched
 from ...dialects.replaced import replacing
@@ -40,10 +40,6 @@ from ..options import CompileOptions
 from ..pytensor.linker import StableHLOLinker
 
 CHUNK = 1 << 20  # bytes of the largest array of a chunk of draws
-
-
-class OneByOneWarning(UserWarning):
-    """A function is called for one draw after the other, as PyMC does it: its program cannot have a further axis."""
 
 
 class OverDraws:

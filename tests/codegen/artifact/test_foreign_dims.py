@@ -15,8 +15,7 @@ from foreign_modules import MODULES, Foreign, i32
 import hlograph
 from hlograph import Program
 from hlograph.codegen.artifact.foreign_dims import name_sizes
-from hlograph.errors import ArgumentShapeError, ArtifactError, HlographError, PassError
-from hlograph.runtime.executables.policy import PaddingRefusedWarning
+from hlograph.errors import ArgumentShapeError, ArtifactError, HlographError, PaddingRefusedWarning, PassError
 
 ADD = MODULES["two arguments of one size"].text
 SPREAD = MODULES["rows spread"]

@@ -19,8 +19,7 @@ from jax import lax
 import hlograph
 from hlograph.codegen.artifact import parameters
 from hlograph.codegen.parameters import Parameter
-from hlograph.errors import ArtifactError, ArtifactNotFoundError, GraphError, OptionError
-from hlograph.runtime.c_function import PythonCallWarning
+from hlograph.errors import ArtifactError, ArtifactNotFoundError, GraphError, OptionError, PythonCallWarning
 
 LIMIT = 256
 

@@ -21,9 +21,16 @@ import hlograph
 from hlograph.codegen.artifact import foreign, parameters
 from hlograph.codegen.ir import jax_compat
 from hlograph.codegen.ir.jax_compat import make_synchronous_cpu_client, proven_jaxlib
-from hlograph.errors import ArgumentError, ArtifactError, CompileError, GraphError, HlographError, OptionError
+from hlograph.errors import (
+    ArgumentError,
+    ArtifactError,
+    CompileError,
+    GraphError,
+    HlographError,
+    OptionError,
+    UntrustedBundleWarning,
+)
 from hlograph.runtime.bundles import bundle as bundles
-from hlograph.runtime.bundles.bundle import UntrustedBundleWarning
 from hlograph.runtime.direct import verdict
 from hlograph.runtime.executables import stored
 

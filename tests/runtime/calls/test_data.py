@@ -165,7 +165,7 @@ def run(function: Any, point: np.ndarray) -> tuple[float, np.ndarray]:
     return value[0], gradient
 
 
-@pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
+@pytest.mark.filterwarnings("ignore::hlograph.errors.PythonCallWarning")
 def test_c_functions() -> None:
     b, y, place, x = pt.dvector("b"), pt.dvector("y"), pt.lvector("place"), pt.dvector("x")
     rest = (y - b[2:][place] - b[1] * x) / pt.exp(b[0])
@@ -190,7 +190,7 @@ def test_c_functions() -> None:
         of.c_function(POINT, data(0)["y"], None, data(0)["x"])
 
 
-@pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
+@pytest.mark.filterwarnings("ignore::hlograph.errors.PythonCallWarning")
 def test_a_c_function_takes_what_is_no_data() -> None:
     given, value, gradient = data(0), np.zeros(1), np.zeros(len(POINT))
     function = by_graph(data=["y", "place", "x"]).c_function(given["y"], POINT, given["place"], given["x"])

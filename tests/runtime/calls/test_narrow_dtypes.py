@@ -151,7 +151,7 @@ WAYS = {
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
+@pytest.mark.filterwarnings("ignore::hlograph.errors.PythonCallWarning")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("type_", ["i1", *SIGNED, *UNSIGNED, *FLOATS, *COMPLEX])
 def test_every_element_type(type_, way, tmp_path, jax_x64):

@@ -19,16 +19,16 @@ import pytest
 from pytensor.raise_op import Assert
 
 import hlograph
-from hlograph.errors import ArgumentShapeError, ArgumentTypeError, UnsupportedGraphError
+from hlograph.errors import ArgumentShapeError, ArgumentTypeError, PythonCallWarning, UnsupportedGraphError
 from hlograph.runtime import c_function
-from hlograph.runtime.c_function import CFunction, PythonCallWarning
+from hlograph.runtime.c_function import CFunction
 from hlograph.runtime.direct import verdict
 
 NATIVE = not verdict.unsupported()
 native_only = pytest.mark.skipif(not NATIVE, reason="no direct calls here")
 pytestmark = [
     pytest.mark.optimized,
-    pytest.mark.filterwarnings("error::hlograph.runtime.c_function.PythonCallWarning" if NATIVE else "default"),
+    pytest.mark.filterwarnings("error::hlograph.errors.PythonCallWarning" if NATIVE else "default"),
 ]
 
 X, Y = np.linspace(-2, 2, 60).reshape(20, 3) ** 3, np.linspace(-1, 1, 20)

@@ -13,9 +13,8 @@ import pytest
 from scripts import run_script
 
 import hlograph
-from hlograph.errors import ArgumentShapeError, PaddingError
+from hlograph.errors import ArgumentShapeError, PaddingError, PaddingRefusedWarning, RecompilationWarning
 from hlograph.runtime.executables.padding import _seen, cut, pad
-from hlograph.runtime.executables.policy import PaddingRefusedWarning, RecompilationWarning
 
 RNG = np.random.default_rng(0)
 

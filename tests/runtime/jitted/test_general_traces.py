@@ -13,7 +13,7 @@ from jax_functions import MODES, cases, verdict
 
 import hlograph
 from hlograph import errors
-from hlograph.runtime.executables.policy import RecompilationWarning
+from hlograph.errors import RecompilationWarning
 
 ORDER = (9, 5, 30, 13, 14, 1, 40)
 PRIMES = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0]

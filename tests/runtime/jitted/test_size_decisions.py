@@ -12,7 +12,7 @@ import pytest
 
 import hlograph
 from hlograph import errors
-from hlograph.runtime.executables.policy import RecompilationWarning
+from hlograph.errors import RecompilationWarning
 
 ORDER = (3, 2, 8, 5, 1, 2)  # in calls
 LONG = (3, 7, 1290, 2000, 60000, 7)

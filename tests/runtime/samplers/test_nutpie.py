@@ -33,16 +33,16 @@ from hlograph.errors import (  # noqa: E402
     ArgumentTypeError,
     GraphError,
     OptionError,
+    PythonCallWarning,
     UnsupportedGraphError,
     UnsupportedOpError,
 )
-from hlograph.runtime.c_function import PythonCallWarning  # noqa: E402
 from hlograph.runtime.samplers import hooks  # noqa: E402
 from hlograph.runtime.samplers import nutpie as ours  # noqa: E402
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "samplers.md"
 QUICK: dict[str, Any] = {"draws": 20, "tune": 30, "chains": 2, "cores": 2, "progressbar": False, "quiet": True}
-pytestmark = pytest.mark.filterwarnings("ignore::hlograph.runtime.c_function.PythonCallWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::hlograph.errors.PythonCallWarning")
 
 
 def narrow() -> None:

@@ -14,8 +14,8 @@ pymc_on_hlograph = pytest.importorskip("hlograph.pymc")
 from pymc_models import PLAIN, REFERENCE, build, imputed, name_of, parameter_out_of_bounds  # noqa: E402
 from scipy.stats import ks_2samp  # noqa: E402
 
+from hlograph.errors import OneByOneWarning  # noqa: E402
 from hlograph.runtime.samplers import predictions  # noqa: E402
-from hlograph.runtime.samplers.predictions import OneByOneWarning  # noqa: E402
 
 MODE = {"compile_kwargs": {"mode": "STABLEHLO"}}
 PYTHON = {"compile_kwargs": {"mode": REFERENCE}}
