@@ -58,27 +58,24 @@ def young_heap() -> Iterator[None]:
 
 
 # Tests, by the start of their paths, of what is lowered and of how it is called. What XLA makes of a module is tested
-# elsewhere, and in tests marked `optimized`.
+# elsewhere, in those of them that follow, and in tests marked `optimized`.
 UNOPTIMIZED = (
+    "codegen/",
     "dialects/",
-    "codegen/artifact/",
-    "codegen/builder/",
-    "codegen/passes/pad/",
-    "codegen/test_",
-    "property/test_compress_rows.py",
-    "property/test_host_programs.py",
-    "property/test_loops.py",
-    "property/test_padding_programs.py",
-    "property/test_roll_loops.py",
-    "property/test_rows.py",
-    "property/test_scans.py",
-    "property/test_simplify.py",
-    "property/test_size_programs.py",
+    "property/",
     "runtime/",
     "test_op_coverage.py",
     "test_outside.py",
     "test_readme.py",
     "tools/",
+)
+OPTIMIZED = (
+    "codegen/passes/test_cpu_",
+    "codegen/passes/test_triangles.py",
+    "codegen/passes/test_xla_bugs.py",
+    "property/test_cpu_plan.py",
+    "property/test_direct_programs.py",
+    "property/test_regressions.py",
 )
 # LLVM's optimizer takes half of XLA's time to compile.
 FAST = {"xla_backend_optimization_level": 0, "xla_cpu_parallel_codegen_split_count": 1}
@@ -90,7 +87,8 @@ def _fast_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     if "HLOGRAPH_NIGHTLY" in os.environ:
         return
     path = request.path.relative_to(Path(__file__).parent).as_posix()
-    fast = path.startswith(UNOPTIMIZED) and not request.node.get_closest_marker("optimized")
+    fast = path.startswith(UNOPTIMIZED) and not path.startswith(OPTIMIZED)
+    fast = fast and not request.node.get_closest_marker("optimized")
     _jax_optimizes(not fast)
     if not fast:
         return

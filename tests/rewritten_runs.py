@@ -47,6 +47,12 @@ def solve(
 }}"""
 
 
+def stacks(program: Program) -> int:
+    """How many arrays the program's loops write step by step."""
+    counts = program.op_counts()
+    return counts.get("stablehlo.dynamic_update_slice", 0) + counts.get("stablehlo.scatter", 0)
+
+
 @dataclass(frozen=True)
 class Rewritten:
     """A program after passes.

@@ -1,9 +1,20 @@
-"""Comparisons of what two functions of JAX give."""
+"""Arrays for functions of JAX, and comparisons of what two of them give."""
 
 from typing import Any
 
 import jax
 import numpy as np
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray:
+    """Normal numbers."""
+    return np.random.default_rng((seed, *shape)).normal(size=shape).astype(np.float32)
+
+
+def positive_definite(n: int) -> np.ndarray:
+    """A symmetric matrix that has a Cholesky factor."""
+    a = random(n, n)
+    return a @ a.T + n * np.eye(n, dtype=np.float32)
 
 
 def assert_same(found: Any, wanted: Any, tolerance: float = 2e-5) -> None:

@@ -76,7 +76,7 @@ def test_functions_are_what_they_were(function: Any, tmp_path: Path) -> None:
     program = hlograph.emit_stablehlo(function, spec, parameter_limit=LIMIT)
     assert sum(bool(argument.parameter) for argument in program.signature.arguments) == FUNCTIONS[function]
     assert all(size < LIMIT for _, size, _ in program.find(constants))
-    wanted, gradient = _leaves(function(x)), jax.grad(lambda x: _total(function(x)))(x)
+    wanted, gradient = _leaves(jax.jit(function)(x)), jax.jit(jax.grad(lambda x: _total(function(x))))(x)
     loaded = hlograph.load(program.save(tmp_path / "m.mlirbc", parameters=True, parameter_limit=LIMIT, derivatives=1))
     assert loaded.pullback is not None
     assert all(size < LIMIT for each in (loaded, loaded.pullback.program) for _, size, _ in each.find(constants))
@@ -86,7 +86,7 @@ def test_functions_are_what_they_were(function: Any, tmp_path: Path) -> None:
             np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-5)
         np.testing.assert_allclose(jax.grad(lambda x: _total(fn(x)))(x), gradient, rtol=2e-4, atol=2e-4)  # noqa: B023
     twice = jax.vmap(program.compile())(np.stack([x, -x]))
-    for mine, theirs in zip(_leaves(twice), _leaves(jax.vmap(function)(np.stack([x, -x]))), strict=True):
+    for mine, theirs in zip(_leaves(twice), _leaves(jax.jit(jax.vmap(function))(np.stack([x, -x]))), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-5)
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from trees import assert_same
+from trees import assert_same, positive_definite, random
 
 import hlograph
 from hlograph import errors
@@ -19,15 +19,6 @@ from hlograph import errors
 JITTED = type(jax.jit(lambda x: x))
 
 SIZES = (1, 2, 7, 100)
-
-
-def random(*shape, seed=0):
-    return np.random.default_rng((seed, *shape)).normal(size=shape).astype(np.float32)
-
-
-def positive_definite(n):
-    a = random(n, n)
-    return a @ a.T + n * np.eye(n, dtype=np.float32)
 
 
 @pytest.fixture(autouse=True)

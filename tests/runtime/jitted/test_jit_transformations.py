@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from densities import MODELS
 from jax import lax
-from trees import assert_same
+from trees import assert_same, random
 
 import hlograph
 from hlograph.runtime.transforms.primitive import stablehlo_call
 
 LENGTHS = (3, 7, 12, 20, 33, 40)
-
-
-def random(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def rnn(w, xs):

@@ -117,6 +117,16 @@ def test_decisions_are_those_of_jax_jit(name, policy) -> None:
     assert traces is None or ours.stats.traces == traces
 
 
+def test_a_quotient_of_numbers_made_of_sizes() -> None:
+    """Its divisor is 0 for one length, and that is Python's error."""
+
+    def function(x):
+        return x * (1.5 / (x.shape[0] - 5.0))
+
+    ours = hlograph.jit(function, dims={"x": "n"})
+    assert_same(ours, jax.jit(function), [(vector(n),) for n in (4, 5, 3)])
+
+
 def test_two_sizes_that_are_equal_are_one() -> None:
     def function(x, y):
         return (x + y).sum() if x.shape[0] == y.shape[0] else x.sum() - y.sum()

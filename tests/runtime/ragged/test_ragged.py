@@ -41,6 +41,9 @@ def rnn(w, x):
     return h, each * x.shape[0]
 
 
+ALONE = jax.jit(rnn)  # of a row; without `jit` JAX compiles the scan anew at each call
+
+
 def check(found, expected, rows):
     """`found` has the results of all rows, `expected` of each."""
     for number in range(len(rows)):
@@ -62,11 +65,11 @@ def test_calls_with_the_lengths_of_the_one_before():
         found = fn(w, Ragged(jnp.asarray(values), own))
         np.testing.assert_array_equal(found[1].lengths[0], own)
         if dtype == "f4":
-            check(found, lambda x: rnn(w, x), rows)  # noqa: B023
+            check(found, lambda x: ALONE(w, x), rows)  # noqa: B023
     for transformed in (jax.jit(fn), fn):
-        check(transformed(w, Ragged(jnp.asarray(values), lengths)), lambda x: rnn(w, x), rows)
+        check(transformed(w, Ragged(jnp.asarray(values), lengths)), lambda x: ALONE(w, x), rows)
     fn.clear_cache()
-    check(fn(w, Ragged(jnp.asarray(values), lengths)), lambda x: rnn(w, x), rows)
+    check(fn(w, Ragged(jnp.asarray(values), lengths)), lambda x: ALONE(w, x), rows)
 
 
 @pytest.mark.sampled(4)
@@ -77,7 +80,7 @@ def test_each_row_is_what_a_call_with_it_gives(lengths):
     for given in (rows, poisoned(rows)):
         h, each = fn(W, given)
         assert isinstance(each, list if given is rows else Ragged) or not any(lengths)
-        check((h, each), lambda x: rnn(W, x), rows)
+        check((h, each), lambda x: ALONE(W, x), rows)
 
 
 def test_bits_are_those_of_one_call_where_nothing_is_summed_in_another_order():
@@ -188,7 +191,7 @@ def test_gradients_by_what_rows_share_and_by_rows():
     def each(w, xs):
         return sum(rnn(w, x)[1].sum() for x in xs) / len(xs)
 
-    expected = jax.grad(each, (0, 1))(W, [jnp.asarray(x) for x in rows])
+    expected = jax.jit(jax.grad(each, (0, 1)))(W, [jnp.asarray(x) for x in rows])
     found = jax.grad(loss, (0, 1))(W, [jnp.asarray(x) for x in rows])
     jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, rtol=2e-5, atol=1e-6), found, expected)
     given = poisoned(rows)

@@ -73,7 +73,7 @@ def test_two_processes() -> None:
         port = str(listener.getsockname()[1])
     processes = [start("two_processes.py", port, str(number)) for number in range(2)]
     with jax.enable_x64(True):
-        value, gradient = jax.value_and_grad(MODELS["logistic"].value, 2)(*logistic_data(64))
+        value, gradient = jax.jit(jax.value_and_grad(MODELS["logistic"].value, 2))(*logistic_data(64))
     for found in map(finish, processes):
         assert found["devices"] == [2, 4]
         assert found["rows here"] == 32

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from jax import lax
 from padded_runs import check_padded, grid
-from rewritten_runs import as_arrays, close
+from rewritten_runs import as_arrays, close, stacks
 
 import hlograph
 from hlograph import Program
@@ -76,12 +76,6 @@ def emitted(function: Loss, dims: tuple[Any, ...]) -> Program:
 
 def bounds(dims: tuple[Any, ...]) -> dict[str, int]:
     return {dim: SIZES[dim] for dim in dims if isinstance(dim, str)}
-
-
-def stacks(program: Program) -> int:
-    """How many arrays the program's loops write step by step."""
-    counts = program.op_counts()
-    return counts.get("stablehlo.dynamic_update_slice", 0) + counts.get("stablehlo.scatter", 0)
 
 
 SUNK: dict[str, Loss] = {
@@ -234,9 +228,10 @@ def test_a_thinner_stack_keeps_its_padding(function: Loss) -> None:
     loops = [line for line in after.text.splitlines() if "stablehlo.while" in line]
     assert "tensor<6x4x4xf32>, tensor<6x4x4xf32>" not in loops[0]  # it only reads one
     x = np.random.default_rng(0).normal(size=(6, 4, 4)).astype(np.float32)
+    both = [p.compile(optimize="none") for p in (before, after)]
     for size in (1, 3, 6):
         given = np.where(np.arange(6)[:, None, None] < size, x, 0).astype(np.float32)
-        wanted, found = (jax.tree.leaves(p.compile(optimize="none")(given, np.int32(size))) for p in (before, after))
+        wanted, found = (jax.tree.leaves(run(given, np.int32(size))) for run in both)
         for a, b in zip(wanted, found, strict=True):
             np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-5, atol=1e-6)
 

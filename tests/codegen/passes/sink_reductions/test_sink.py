@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from rewritten_runs import stacks
 
 from hlograph import Program
 from hlograph.codegen.ir.values import walk
@@ -49,12 +50,6 @@ def carried(program: Program) -> list[tuple[int, ...]]:
     module = program.copy_module()  # which must outlive the handles of its operations
     loops = [op for op in walk(module) if op.name == "stablehlo.while"]
     return [tuple(result.type.shape) for op in loops for result in op.results]
-
-
-def stacks(program: Program) -> int:
-    """How many arrays the program's loops write step by step."""
-    counts = program.op_counts()
-    return counts.get("stablehlo.dynamic_update_slice", 0) + counts.get("stablehlo.scatter", 0)
 
 
 def sunk(program: Program, keeps_bits: bool = False) -> tuple[Program, Report]:
@@ -194,6 +189,17 @@ def test_without_reassociation_what_rounds_stays(name):
     assert after.text == before.text
 
 
+def by_while(
+    test: Callable[[Any, Any], Any], advance: Callable[[Any], Any] = lambda i: i + 1, start: Any = 1
+) -> Callable[[Any, Any], Any]:
+    """The sum of what a loop writes at the places that its counter has, while something holds of it and the state."""
+
+    def step(s: Any) -> Any:
+        return advance(s[0]), s[1] + 1, lax.dynamic_update_index_in_dim(s[2], s[1], s[0], 0)
+
+    return lambda h, d: lax.while_loop(lambda s: test(s[0], s[1]), step, (start, h, d))[2].sum()
+
+
 STAYS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "returned": (lambda h, d: (stacked(h), stacked(h).sum()), "the whole stack is needed: it is returned"),
     "one of two": (
@@ -224,12 +230,20 @@ STAYS: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     ),
     "steps shifted": (lambda h, d: (stacked(h)[1:] - stacked(h)[:-1]).max(), "takes a part of the steps"),
     "a while without a known end": (
-        lambda h, d: lax.while_loop(
-            lambda s: s[1].sum() < 10,
-            lambda s: (s[0] + 1, s[1] + 1, lax.dynamic_update_index_in_dim(s[2], s[1], s[0], 0)),
-            (0, h, d),
-        )[2].sum(),
-        "the number of its steps is not known",
+        by_while(lambda i, h: h.sum() < 10),
+        "not known: its condition does not compare a counter with a constant",
+    ),
+    "a counter that is doubled": (
+        by_while(lambda i, h: i < STEPS, lambda i: i * 2),
+        "not known: its counter does not advance by a constant",
+    ),
+    "a counter that never arrives": (
+        by_while(lambda i, h: i >= 0),
+        "not known: its counter never reaches its limit",
+    ),
+    "a counter that wraps around": (
+        by_while(lambda i, h: i <= 255, start=jnp.uint8(1)),
+        "not known: its counter wraps around",
     ),
 }
 
