@@ -61,6 +61,7 @@ from ..ir.values import (
 from ..passes import run_all
 from ..passes.pad import pad
 from ..passes.registry import Optimize, resolve
+from ..passes.xla_bugs import BUGS
 from ..program import Program
 from ..renamed import nearest, renamed_options
 from ..signature import Argument, CheckSpec, Result, Signature, flags_type
@@ -267,15 +268,7 @@ PADDING = "hlograph.padding"
 
 # A composite is its decomposition.
 _COMPOSITES = "func.func(stablehlo-legalize-composite-to-call)"
-_LAST = (
-    "inline",
-    "portable_linalg",
-    "chlo-legalize-to-stablehlo",
-    "cpu_updates",
-    "cpu_scatters",
-    "cpu_initial",
-    "cpu_nan",
-)
+_LAST = ("inline", "portable_linalg", "chlo-legalize-to-stablehlo", *(bug.name for bug in BUGS))
 _OWN = frozenset({"builtin.module", "func.func", "func.return", "func.call"})
 _REFUSED = EFFECTS - {"stablehlo.rng"}
 _DIRECTIONS = {"==": "EQ", ">=": "GE", "!=": "NE"}

@@ -23,6 +23,7 @@ from support import assert_same
 
 import hlograph
 from hlograph.codegen.artifact.programs import to_portable
+from hlograph.codegen.passes.xla_bugs import BUGS
 from hlograph.errors import OptionError, PaddingError, PassError, UnsupportedGraphError
 
 needs_plugin = pytest.mark.skipif(plugin.library() is None, reason=plugin.MISSING)
@@ -231,6 +232,23 @@ def test_nothing_of_ours_is_inside() -> None:
     assert "chlo." not in body
     assert "custom_call" not in body
     assert not [line for line in body.splitlines() if "hlograph." in line and "func.func" not in line]
+
+
+def test_no_fault_of_xla_is_left() -> None:
+    """Of another release of it, too: a plugin has its own."""
+
+    def function(count: Any, x: Any) -> Any:
+        count, x = jax.lax.while_loop(lambda c: c[0] < 50, lambda c: (c[0] + c[0], c[1] * 2), (count, x))
+        return count, jax.lax.reduce(x, np.int32(3), jax.lax.add, (0,)), jnp.max(x)
+
+    given = hlograph.emit_stablehlo(function, i32 := jax.ShapeDtypeStruct((), "int32"), i32.update(shape=(4096,)))
+    made = given.plain()
+    assert [bug.name for bug in BUGS if given.find(bug.endangered)] == ["doubled_counters", "cpu_initial"]
+    assert not [bug.name for bug in BUGS if made.find(bug.endangered)]
+    for found, wanted in zip(
+        made.interpret(np.int32(1), np.ones(4096, np.int32)), (64, 4096 * 64 + 3, 64), strict=True
+    ):
+        assert found == wanted
 
 
 def test_refusals_say_what_and_what_to_do() -> None:
