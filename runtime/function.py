@@ -86,12 +86,6 @@ class Function(Written):
         held._set_up(program, options or CompileOptions.of(), shelf or {})
         self.__call__ = held.__call__ = held._adapted_call if held._adapts else held._written
 
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            f"the compiled function {self.__name__} cannot be pickled; save its program (`fn.program.save(path)`) and "
-            "compile what `hlograph.load(path)` gives"
-        )
-
     def _set_up(self, program: Program, options: CompileOptions, shelf: Shelf) -> None:
         self.program, self.options, self.shelf = program, options, shelf
         self.device = find_device(options.device)

@@ -409,12 +409,6 @@ class Jit(Written):
             self._strays.clear()
         self._jax.clear_cache()
 
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            f"{self!r} cannot be pickled: pickle the function and wrap it where it is loaded, or save its program "
-            "(`.program(*args).save(path)`) and compile what `hlograph.load(path)` gives"
-        )
-
     def __repr__(self) -> str:
         return f"<hlograph.jit {self._parameters.name}{self._parameters.signature}>"
 

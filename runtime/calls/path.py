@@ -219,3 +219,9 @@ class Written:
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{self!r} cannot be pickled: save its program (`.program.save(path)`, of a function of JAX's "
+            "`.program(*args).save(path)`) and compile what `hlograph.load(path)` gives, or make it where it is needed"
+        )

@@ -41,7 +41,7 @@ from ...codegen.sparse_parts import grouped
 from ...dialects.jax.axes import path_text
 from ...dialects.jax.trace import Traced
 from ..calls.arguments import check_count, check_type, in_order, key_data, narrowed, signature_of
-from ..calls.path import ARRAY, Written
+from ..calls.path import ARRAY
 from ..jitted import (
     Call,
     Key,
@@ -258,7 +258,7 @@ class _Plan:
         return Rows.of(self.leaves, values, self.sizes)
 
 
-class RaggedJit(Written, OfRows):
+class RaggedJit(OfRows):
     """A function of a row, for many rows of different lengths; see `hlograph.jit`.
 
     A call raises `ArgumentShapeError` for rows whose sizes contradict `dims`, or each other, `UnsupportedGraphError`

@@ -31,6 +31,7 @@ from ...codegen.passes.buckets import DEFAULT_BUCKET, Bucket
 from ...codegen.program import Program
 from ...codegen.signature import Argument, Signature
 from ...dialects.jax.trace import is_key
+from ..calls.path import Written
 from ..executables.padding import cut, pad
 from ..executables.policy import WARN_AFTER, Plan, Policies
 from ..executables.stats import Stats
@@ -454,7 +455,7 @@ class Variant:
         return found if self.restore is None else self.restore(found)
 
 
-class OfRows:
+class OfRows(Written):
     """A function of a row, for many rows of different lengths.
 
     Attributes:

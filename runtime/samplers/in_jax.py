@@ -311,16 +311,22 @@ class LogDensity:
 
     def _operands(self, values: Values, data: Values | None) -> list[Any]:
         self._check_names(values, self._names, "values")
-        if self._data or data is not None:
-            self._check_names(data, list(self._data), "data")
-        return [*(values[name] for name in self._names), *((data or {})[name] for name in self._data)]
+        if not self._data and data is None:
+            return [values[name] for name in self._names]
+        if data is None:
+            raise ArgumentError(
+                f"{self.__name__}: the second argument is the data, a dictionary of {listed(self._data)}"
+            )
+        self._check_names(data, list(self._data), "data")
+        return [*(values[name] for name in self._names), *(data[name] for name in self._data)]
 
     def _check_names(self, given: Any, wanted: Sequence[str], what: str) -> None:
-        if not isinstance(given, Mapping) or given.keys() != set(wanted):
-            found = listed(given) if isinstance(given, Mapping) else type(given).__name__
-            raise ArgumentError(
-                f"{self.__name__}: expected {what} by name, a dictionary of {listed(wanted)}, got {found}"
-            )
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"{self.__name__}: expected {what} by name, a dictionary, got {type(given).__name__}")
+        missing, unknown = [x for x in wanted if x not in given], [x for x in given if x not in wanted]
+        if missing or unknown:
+            found = [f"without {listed(missing)}"] * bool(missing) + [f"with {listed(unknown)}"] * bool(unknown)
+            raise ArgumentError(f"{self.__name__}: expected {what} of {listed(wanted)}, got them {' and '.join(found)}")
 
     def __repr__(self) -> str:
         return f"<LogDensity {self.function.program.signature}>"
