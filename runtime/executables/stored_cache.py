@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import logging
 import os
 import pickle
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -56,6 +57,7 @@ def entry(program: Program, options: CompileOptions, plan: Plan, device: Any, do
         return None
     where = default_device() if device is None else device
     machine, wait = Machine.of(where), bool(options.cpu.direct)
+    decided = replace(options, device=None, cache_size=1, policy="auto")  # of these three the plan and `where` say more
 
     def tried() -> list[Any]:
         """Whether there may be functions of ours, and kernels of many ops: a plan has them where they were tried."""
@@ -67,7 +69,7 @@ def entry(program: Program, options: CompileOptions, plan: Plan, device: Any, do
         told = [
             hashlib.sha256(code).hexdigest(),
             sorted((k, str(v)) for k, v in getattr(program.check, "keywords", {}).items() if k != "filename"),
-            [plan.key, passes, sorted(asdict(options.cpu).items()), *map(sorted, vars(numpy).values()), donated],
+            [plan.key, json.dumps(asdict(decided), default=sorted), donated],
             [machine, processor_of_system(), where.id, is_synchronous(where)],
             len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
             sorted(item for item in os.environ.items() if item[0].startswith("XLA_")),
