@@ -85,7 +85,8 @@ def test_calls(kind: str, outputs: str) -> None:
             check(call(function, point, given), point, data(seed, rows))
     # One program for data that are alike, and one for the other length's rows in the branch of what is not finite.
     assert function.stats.compiles == 2
-    assert len(function.lower(*[data(0)[n] if n != "b" else POINT for n in ("y", "b", "place", "x")]).stages) > 0
+    lowered = function.lower(*[data(0)[n] if n != "b" else POINT for n in ("y", "b", "place", "x")])
+    assert "@main(%b: tensor<7xf64>, %parameter_0: " in lowered.as_text()  # what a call runs, with tables
 
 
 def test_data_that_are_written_to() -> None:
@@ -101,6 +102,13 @@ def test_data_that_are_written_to() -> None:
     check(call(function, POINT, given), POINT, given)
     given["x"][0] = np.inf
     check(call(function, POINT, given), POINT, given)
+
+
+def test_data_of_few_bytes() -> None:
+    x, flags = pt.dvector("x"), pt.vector("flags", dtype="bool")
+    function = hlograph.function([x, flags], (x * flags).sum(), data=[flags], outputs="numpy")
+    for mask in ([True, False, True], [True, False, True], [False, True, True]):
+        assert function(np.array([1.0, 2.0, 4.0]), np.array(mask)) == np.dot([1.0, 2.0, 4.0], mask)
 
 
 def test_shared_variables() -> None:
