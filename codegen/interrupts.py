@@ -1,5 +1,5 @@
-"""Ctrl-C while modules are imported, put off until they are there; and Python's cycle collector, kept from walking all
-handles of a large module again and again.
+"""Ctrl-C while modules are imported, put off until they are there; what handlers of signals raise; and Python's cycle
+collector, kept from walking all handles of a large module again and again.
 
 Some of jaxlib's modules register what cannot be registered twice; an import of one that is interrupted cannot be
 repeated, and nothing compiles in that process any more.
@@ -52,6 +52,15 @@ def deferred() -> Iterator[None]:
         signal.signal(signal.SIGINT, found)
         if received:
             found(*received[0])
+
+
+def raised_by_handler(error: BaseException) -> bool:
+    """Whether a signal's handler has raised it, as a time limit does, and not the code that the signal interrupted."""
+    handlers = {getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()}
+    place = error.__traceback__
+    while place is not None and place.tb_frame.f_code not in handlers:
+        place = place.tb_next
+    return place is not None
 
 
 @contextmanager

@@ -39,7 +39,7 @@ import numpy as np
 
 from ...codegen.errors import CompileError
 from ...codegen.ir.jax_compat import execution
-from ..direct.call import DirectCall, Workspace
+from ..direct.call import DirectCall, StepFailed, Workspace
 from ..direct.verdict import proven
 from ..executables.devices import is_synchronous
 from .memory import FIRST_ADDRESS, aligned, in_place, is_aligned, memory_at, pool, sharer
@@ -219,7 +219,7 @@ class _Writer:
             stages.append(make())  # refuses here what it cannot make
         else:
             make, stages = self._workspace_maker(self.direct_call), pool(self.direct_call.size)
-            self.scope["run"] = self.direct_call.code.run
+            self.scope |= {"run": self.direct_call.code.run, "StepFailed": StepFailed}
         self.scope |= {"pop": stages.pop, "push": stages.append, "make_stage": make}
         held = "operands, " if self.direct_call is None else "memory, address, "
         outputs = "" if self.direct_call is None else "".join(f"o{i}, " for i in range(len(self.outputs)))
@@ -267,7 +267,7 @@ class _Writer:
 
     def _execute(self) -> list[str]:
         if self.execution is None:
-            return ['if run(address): raise RuntimeError("a kernel reported an error")']
+            return ['if run(address): raise StepFailed("a kernel reported an error")']
         outputs = "".join(f"o{i}, " for i in range(len(self.outputs))) or "()"
         self.scope |= {name: getattr(self.execution, name) for name in ("execute", "handlers", "collect")}
         lines = [f"{outputs} = execute(operands).consume_with_handlers(handlers)", "collect()"]

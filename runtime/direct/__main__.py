@@ -6,6 +6,7 @@ It prints the record, and runs the self-test where there is no verdict yet; with
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 
 from . import kept, verdict
@@ -15,9 +16,10 @@ def main(arguments: list[str] | None = None) -> int:
     """The exit status: 0 where kernels may be called directly, 1 where not."""
     parser = argparse.ArgumentParser(prog="python -m hlograph.runtime.direct", description=__doc__.splitlines()[0])
     parser.add_argument("--again", action="store_true", help="run the self-test although there is a verdict")
-    if parser.parse_args(arguments).again and not verdict.unsupported():
-        for path in kept.paths(verdict.name()):
-            path.unlink(missing_ok=True)
+    again = parser.parse_args(arguments).again and not verdict.switched_off()
+    for path in kept.paths(verdict.name()) if again else ():
+        with contextlib.suppress(OSError):
+            path.unlink()
     reason = verdict.refusal(wait=True)
     print(*verdict.lines(), f"no direct calls: {reason}" if reason else "direct calls", sep="\n")
     print(f"kept in {kept.place(verdict.name()) or 'no file: ' + verdict.NOWHERE}")

@@ -26,6 +26,10 @@ _LARGE = 1 << 20  # bytes, from which an allocator may keep what is freed; as in
 TRIALS = 8  # random inputs tried before a function is given out
 
 
+class StepFailed(RuntimeError):
+    """A kernel, or another step, reported an error."""
+
+
 class DirectCall:
     """A compiled function that is called without PJRT.
 
@@ -113,7 +117,7 @@ class DirectCall:
         for array, argument in zip(space.arguments, arguments, strict=True):
             array[...] = argument
         if self.code.run(space.address):
-            raise RuntimeError("a kernel reported an error")
+            raise StepFailed("a kernel reported an error")
         return [array.copy() for array in space.results]
 
 
@@ -196,7 +200,7 @@ def compare(direct: Way, pjrt: Way, arrays: Sequence[np.ndarray], trials: int = 
         expected = pjrt(*given)
         try:
             found = difference(direct(*given), expected)
-        except RuntimeError as error:
+        except StepFailed as error:
             raise DirectCallRefused(f"for {what} {error}") from None
         if found:
             raise DirectCallRefused(f"{found} for {what}")

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from ...codegen import forks
+from ...codegen.interrupts import raised_by_handler
 from ..calls.from_numpy import Due, NumpyCalls, Way
 from ..direct import verdict
-from ..direct.call import DirectCall, compare, difference, serialized
+from ..direct.call import DirectCall, StepFailed, compare, difference, serialized
 from ..object_files import DirectCallRefused
 from ..options import CpuOptions
 
@@ -135,11 +136,11 @@ class DirectWay:
                 self._refuse(found)
             else:
                 self._try(args, ask=True)
-        except Exception as error:  # the call has its results: nothing here may take them from it
-            self._refuse(f"{type(error).__name__}: {error}")
-        except BaseException:
-            self._waits = True
-            raise
+        except BaseException as error:
+            if not isinstance(error, Exception) or raised_by_handler(error):
+                self._waits = True
+                raise
+            self._refuse(f"{type(error).__name__}: {error}")  # the call has its results: they are not taken from it
         finally:
             self._lock.release()
 
@@ -189,7 +190,7 @@ class DirectWay:
         expected = self._pjrt.trusting(*arrays)
         try:
             found = difference(self._direct.trusting(*arrays), expected)
-        except RuntimeError as error:
+        except StepFailed as error:
             found = str(error)
         if found:
             self._leave(found)

@@ -1,5 +1,6 @@
 """How calls come to take the direct way by themselves, how they leave it, and what processes do to them meanwhile."""
 
+import signal
 import subprocess
 import sys
 import warnings
@@ -91,6 +92,28 @@ def test_where_nothing_is_gained(case: str, monkeypatch: pytest.MonkeyPatch) -> 
     assert expected in settle(compiled())
     if owner is not direct_way:
         assert settle(compiled(direct=True)) == expected
+
+
+def test_a_time_limit_in_the_call_that_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a signal's handler raises is raised by the call, and no reason not to try again."""
+
+    def limit(*_: Any) -> None:
+        raise TimeoutError("one second")
+
+    def late(*_: Any) -> None:
+        signal.raise_signal(signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, limit)
+    try:
+        fn = compiled()
+        assert settle(fn, direct_way.FIRST + 1) == "direct call: to be tried after a few calls"
+        with monkeypatch.context() as patch:
+            patch.setattr(direct_way, "compare", late)
+            with pytest.raises(TimeoutError, match="one second"):
+                right(fn)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert settle(fn, 1).startswith("direct call of the kernels")
 
 
 def test_options() -> None:
