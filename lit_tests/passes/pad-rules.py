@@ -88,9 +88,8 @@ show("stablehlo.dynamic_reshape", [columns], lambda x: hlo.reshape(x, (3 * x.dim
 # CHECK-NEXT: return dynamic_slice<[8]>(a, clamp(0, add(multiply(n, -1), 8), 8)) : tensor<8xf64>
 show("stablehlo.reverse", [vector], lambda x: hlo.reverse(x, [0]))
 
-# The second part is written behind the live elements of the first, over its padding.
-# CHECK: stablehlo.concatenate: a = pad(x, 0) {edge_padding_high = [8], edge_padding_low = [0], interior_padding = [0]} : tensor<16xf64>
-# CHECK-NEXT: return dynamic_update_slice(a, x, n) : tensor<16xf64>
+# Parts lie behind one another as they are, and each but the first is written again behind the live elements before it.
+# CHECK: stablehlo.concatenate: return dynamic_update_slice(concatenate<0>(x, x), x, n) : tensor<16xf64>
 show("stablehlo.concatenate", [vector], lambda x: hlo.concatenate([x, x], 0))
 # CHECK: stablehlo.concatenate: return concatenate<0>(x, y) : tensor<10xf64>
 show("stablehlo.concatenate", [("float64", 2), vector], lambda x, y: hlo.concatenate([x, y], 0))

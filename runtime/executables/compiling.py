@@ -154,11 +154,9 @@ def numpy_calls(
     if packed is not None:
         found = [Place(p.shape, outputs[p.output].dtype, p.output, p.start) for p in packed]
     results = [replace(place, numpy=i not in numpy.results) for i, place in enumerate(found)]
-    pairs = zip(alone(jax.tree.leaves(compiled.args_info)), signature.arguments, strict=True)
-    # A live size is an array on the device already.
     given = [
-        replace(x, numpy=not a.size and i not in numpy.arguments, constant=i in numpy.constant)
-        for i, (x, a) in enumerate(pairs)
+        replace(x, numpy=i not in numpy.arguments, constant=i in numpy.constant)
+        for i, x in enumerate(alone(jax.tree.leaves(compiled.args_info)))
     ]
     where, flags = default_device() if device is None else device, bool(signature.checks)
     return NumpyCalls(compiled, given, results, where, is_single(signature), flags, check, bool(numpy.arguments))

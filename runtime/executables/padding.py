@@ -58,6 +58,8 @@ class Adapter:
         sizes: Mapping[str, int],
         device: Any,
         second_stage: Callable[[str, int], Adapter],
+        *,
+        numpy: bool = False,
     ) -> None:
         padded = executable.signature
         self.executable = executable
@@ -81,7 +83,7 @@ class Adapter:
                 if 0 < math.prod(whole) * argument.dtype.itemsize <= Room.LARGEST:
                     executable.rooms.setdefault(index, deque(maxlen=2))
         self._live = [
-            _scalar(sizes[argument.size], device)
+            np.array(sizes[argument.size], np.int32) if numpy else _scalar(sizes[argument.size], device)
             for argument in padded.arguments[len(signature.arguments) :]
             if argument.size
         ]

@@ -188,7 +188,8 @@ class Serving:
                 raise ArgumentShapeError(str(error)) from None
             return self._adapter(Plan(plan.exact, {**plan.bounds, name: bound}), sizes, number)
 
-        return Adapter(executable, self._signature, sizes, self._runs_on, second_stage)
+        numpy = self._options.numpy is not None
+        return Adapter(executable, self._signature, sizes, self._runs_on, second_stage, numpy=numpy)
 
     def _bucket(self, plan: Plan, number: int) -> Executable:
         executable = self._executable(plan, number)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -120,20 +119,18 @@ def concatenate(padder: Padder, operation: ir.Operation, operands: list[Live]) -
         result = padder.make(tensor, dims, put(known, axis, parts[-1].pad(axis)), whole)
         return [padder.fit(result, result.dims)]
     padder.note("shift", padder.dim(total), "joined at live offsets")
-    room = sum(x.shape[axis] for x in parts)
-    fill, filler = _filling(known[axis], first.dtype)
-    tensor = padder.resize(parts[0], axis, room, fill).tensor
-    offset: Dim = parts[0].dims[axis]
+    tensor, room = hlo.concatenate([x.tensor for x in parts], axis), 0
+    offset: Dim = 0
     zeros = [padder.size(0)] * first.ndim
-    for x in parts[1:]:
-        tensor = hlo.dynamic_update_slice(tensor, x.tensor, put(zeros, axis, padder.size(offset)))
-        offset = offset + x.dims[axis]
-    joined = padder.make(tensor, dims, [facts.join(fact, filler) for fact in known], facts.join(whole, filler))
+    for x in parts:
+        if room:
+            tensor = hlo.dynamic_update_slice(tensor, x.tensor, put(zeros, axis, padder.size(offset)))
+        left = padder.interval(padder.dim(x.shape[axis] - x.dims[axis] - (room - offset)))[0]
+        offset, room = offset + x.dims[axis], room + x.shape[axis]
+    # Behind the last part, as it was written, is its own end: padding, if that is more than what those before it have.
+    behind = parts[-1].pad(axis) if left is not None and left >= 0 else None
+    joined = padder.make(tensor, dims, put(known, axis, behind), whole)
     return [padder.fit(joined, joined.dims)]
-
-
-def _filling(fact: Fact, dtype: np.dtype[Any]) -> tuple[Any, Fact]:
-    return fact.value, facts.constant(0 if fact.value is None else fact.value, dtype)
 
 
 # ---- reshapes -------------------------------------------------------------------------------------------------------
@@ -238,7 +235,7 @@ def _regroup(padder: Padder, x: Live, start: int, count: int, new: Dims) -> Live
             merged = hlo.reshape(x.tensor, (*x.shape[:start], size, *x.shape[stop:]))
         joined = Live(merged, merged.dims, (*x.pads[:start], tail, *x.pads[stop:]), x.whole)
         if size != wanted:
-            joined = padder.resize(joined, start, wanted, _filling(tail, x.dtype)[0])
+            joined = padder.resize(joined, start, wanted, tail.value)
         known = [*joined.pads[:start], *[joined.pads[start]] * len(new), *joined.pads[start + 1 :]]
         return padder.make(hlo.reshape(joined.tensor, kept), dims, known, joined.whole)
     padder.note("compact", product(new), f"[{', '.join(map(str, old))}] to [{', '.join(map(str, new))}]")
