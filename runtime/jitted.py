@@ -524,7 +524,7 @@ class Programs:
             return True
         if platform_of(self.options.device) == "cpu" and _may_go_wrong(jaxpr.jaxpr):
             return True
-        if largest(jaxpr.jaxpr) >= reduce_in_blocks.ELEMENTS:
+        if largest(equations(jaxpr)) >= reduce_in_blocks.ELEMENTS:
             return True
         if most_rows(jaxpr) >= compress_rows.ROWS:
             return True

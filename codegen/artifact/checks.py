@@ -28,10 +28,9 @@ from ..constraints import DimMismatch
 from ..dims import Dim, parse
 from ..errors import ArtifactError
 from ..ir.bindings import ir
-from ..ir.functions import IMPLEMENTS, of_fft
+from ..ir.functions import IMPLEMENTS, called, of_fft
 from ..ir.values import (
     PREFIX,
-    attributes_of,
     call_target,
     main_function,
     module_name,
@@ -51,8 +50,6 @@ MOST_OPS = 20_000_000  # of a module whose calls are inlined
 _DIALECTS = ("stablehlo.", "chlo.", "sdy.")
 _OPS = frozenset({"func.func", "func.call", "func.return"})  # functions are called by name, and are no values
 _WAITING = frozenset(f"stablehlo.{name}" for name in ("infeed", "outfeed", "send", "recv"))
-# Ops that call functions, and the attributes that name these.
-_CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stablehlo.custom_call": "called_computations"}
 _FRONTEND = "mhlo.frontend_attributes"
 
 
@@ -80,7 +77,7 @@ def check(module: ir.Module, filename: str, allow: Collection[str] = (), *, trus
             continue
         name = symbol_of(view.operation)
         if list(view.operation.regions[0].blocks) or (trusted and IMPLEMENTS in view.operation.attributes):
-            calls[name], counts[name] = list(_called(operations)), len(operations)
+            calls[name], counts[name] = list(called(operations)), len(operations)
         elif not trusted:
             raise ArtifactError(f"{filename}: the function @{name[:100]} has no body")
     missing = {name for called in calls.values() for name in called} - calls.keys()
@@ -150,14 +147,6 @@ _PROBLEMS: Mapping[str, Callable[[ir.Operation], str]] = {
     "stablehlo.fft": _transform,
     "stablehlo.sort": _sort,
 }
-
-
-def _called(operations: list[ir.Operation]) -> Iterator[str]:
-    for operation in operations:
-        found = attributes_of(operation.attributes).get(_CALLS[operation.name]) if operation.name in _CALLS else None
-        if found is not None:
-            for symbol in ir.ArrayAttr(found) if isinstance(found, ir.ArrayAttr) else [found]:
-                yield ir.FlatSymbolRefAttr(symbol).value
 
 
 def _check_calls(calls: Mapping[str, list[str]], counts: Mapping[str, int], filename: str) -> None:

@@ -6,14 +6,16 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from ..errors import PassError
 from .bindings import chlo, func, ir, new_context, stablehlo
 from .tidy import erase, erase_unused
-from .values import walk
+from .values import key_of, owner, walk
 
 T = TypeVar("T")
+_NEAR = 16  # so many values behind an op that changed are looked at again
 # What patterns remember while they are applied to a module.
 _MEMORY: ContextVar[dict[str, Any] | None] = ContextVar("patterns", default=None)
 
@@ -40,7 +42,9 @@ class Endless(PassError):
 
 
 def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
-    """Applies patterns to a module in place, in rounds over all ops, until none applies; drops what has no use then.
+    """Applies patterns to a module in place until none applies; drops what has no use then.
+
+    Between rounds over all ops come rounds over what changed in the last one, or is near it.
 
     Args:
         module: the module.
@@ -55,33 +59,46 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
         by_root.setdefault(root, []).append(pattern)
     token = _MEMORY.set({})
     try:
-        left = 1000 + 20 * len(walk(module))
-        while applied := _round(module, by_root, left):
-            left -= applied
+        left, before = 1000 + 20 * len(walk(module)), 0
+        while left != before:
+            before, todo = left, walk(module)
+            while todo := [op for op in todo if op.name in by_root]:
+                todo, left = _round(todo, by_root, left)
     finally:
         _MEMORY.reset(token)
     erase_unused(module)
 
 
-def _round(module: ir.Module, by_root: Mapping[str, Sequence[Pattern]], limit: int) -> int:
-    """How often a pattern applied to an op that was there before."""
-    applied = 0
-    gone: set[int] = set()  # an op that is gone must not be touched: it is known by its hash, taken while it was there
-    for key, operation in [(hash(found), found) for found in walk(module) if found.name in by_root]:
+def _round(
+    ops: Sequence[ir.Operation], by_root: Mapping[str, Sequence[Pattern]], left: int
+) -> tuple[list[ir.Operation], int]:
+    """Applies patterns to ops, `left` times at most; what changed or is near it, and how often they still may."""
+    gone: set[int] = set()  # an op that is gone must not be touched
+    near: dict[int, ir.Operation] = {}
+    for key, operation in [(key_of(op), op) for op in ops]:
         if key in gone:
             continue
         values = next((made for pattern in by_root[operation.name] if (made := pattern(operation)) is not None), None)
         if values is None:
             continue
-        applied += 1
-        if applied > limit:
+        left -= 1
+        if left < 0:
             raise Endless(
                 f"rewrites of {operation.name} do not come to rest: one makes again what it, or another, matches"
             )
+        found = [use.owner.operation for result in operation.results for use in result.uses]
+        behind = [*values, *operation.operands]
+        for value in islice(behind, _NEAR):
+            if (maker := owner(value)) is not None:
+                found.append(maker)
+                behind += maker.operands[:_NEAR]
+        near.update((key_of(op), op) for op in found if len(op.results))
         for result, value in zip(operation.results, values, strict=True):
             result.replace_all_uses_with(value)
-        gone |= erase([operation])
-    return applied
+        for dead in erase([operation]):
+            gone.add(dead)
+            near.pop(dead, None)
+    return list(near.values()), left
 
 
 # ---- names of ops --------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ also those that say what they implement, so that no library would come in their 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -28,7 +29,6 @@ from .values import (
     free_symbol,
     integers,
     main_function,
-    owner,
     sizes_of,
     symbol_of,
     terminator,
@@ -109,6 +109,8 @@ def replace_by_call(operation: ir.Operation, symbol: str) -> None:
 # On a private function: the name of what it does, for rules and libraries that know it.
 IMPLEMENTS = "hlograph.implements"
 _FIXED = 'inlineable = "false"'
+# Ops that call functions, and the attributes that name these.
+_CALLS = {"func.call": "callee", "stablehlo.composite": "decomposition", "stablehlo.custom_call": "called_computations"}
 
 
 def inline_calls(
@@ -128,6 +130,7 @@ def inline_calls(
     which a call in a loop breaks while the loop's own types are still being refined.
     """
     functions = {symbol_of(op.operation): op.operation for op in module.body.operations}
+    counts = Counter(called(walk(module)))
     flat: set[str] = set()
 
     def flatten(symbol: str) -> None:
@@ -142,28 +145,40 @@ def inline_calls(
                 marks = [text_attribute(op, "mhlo.frontend_attributes") for op in (operation, function)]
                 stays = not fixed and any(_FIXED in mark for mark in marks)
                 if not stays and only(function) and (implementing or IMPLEMENTS not in function.attributes):
-                    inline(operation, function)
+                    last = counts[callee] == 1 and "private" in text_attribute(function, "sym_visibility")
+                    inline(operation, function, last=last)
 
     for symbol in functions:
         flatten(symbol)
 
 
-def inline(call: ir.Operation, callee: ir.Operation) -> None:
-    """Puts a function's body in place of a call."""
-    body = callee.regions[0].blocks[0]
-    values = dict(zip(body.arguments, call.operands, strict=True))
-    with ir.InsertionPoint(call):
-        returned, copies = clone_block(body, values)
+def called(operations: Iterable[ir.Operation]) -> Iterator[str]:
+    """The names of the functions that these ops call, for each time."""
+    for operation in operations:
+        found = attributes_of(operation.attributes).get(_CALLS[operation.name]) if operation.name in _CALLS else None
+        if found is not None:
+            for symbol in ir.ArrayAttr(found) if isinstance(found, ir.ArrayAttr) else [found]:
+                yield ir.FlatSymbolRefAttr(symbol).value
+
+
+def inline(call: ir.Operation, callee: ir.Operation, last: bool = False) -> None:
+    """Puts a function's body in place of a call: a copy, or where this is the `last` call the body itself."""
+    function = callee if last else callee.clone(ip=ir.InsertionPoint(call))
+    body = function.regions[0].blocks[0]
+    for argument, operand in zip(body.arguments, call.operands, strict=True):
+        argument.replace_all_uses_with(operand)
     place = str(call.location)
-    for made in map(owner, copies.values() if '":' in place else ()):
+    for op in [op.operation for op in body.operations][:-1]:
+        op.move_before(call)
         # In functions that JAX keeps, ops have no line, or only lines that led to the call.
-        own = made and re.fullmatch(r'loc\("([^"]*)"\(?(.*?)\)*', str(made.location))
-        if made is not None and own and own[2] in place:
+        own = '":' in place and re.fullmatch(r'loc\("([^"]*)"\(?(.*?)\)*', str(op.location))
+        if own and own[2] in place:
             with suppress(AttributeError):  # of releases in which a location cannot be changed
-                made.location = ir.Location.name(own[1], call.location, call.context)
-    for result, value in zip(call.results, returned, strict=True):
+                op.location = ir.Location.name(own[1], call.location, call.context)
+    for result, value in zip(call.results, list(terminator(body).operands), strict=True):
         result.replace_all_uses_with(value)
     call.erase()
+    function.erase()
 
 
 # ---- functions of one module moved into another --------------------------------------------------------------------

@@ -38,7 +38,7 @@ import numpy as np
 from .bindings import forget_operations, ir, run_pipeline, stablehlo
 from .kinds import EFFECTS, is_removable
 from .ops import integer_list
-from .values import constant, integers, is_static, main_function, owner, shape_of, unspread, walk
+from .values import constant, integers, is_static, key_of, main_function, owner, shape_of, unspread, walk
 
 
 def tidy(module: ir.Module) -> None:
@@ -150,17 +150,17 @@ def erase(ops: Iterable[ir.Operation], removable: Callable[[ir.Operation], bool]
     """Erases those ops of which no result is used, with what they hold, and what only they needed and is removable.
 
     Returns:
-        The hashes of all that is gone, which are all that may still be asked of it.
+        The keys of all that is gone.
     """
     gone: set[int] = set()
-    pending = [(hash(op), op) for op in ops]
+    pending = [(key_of(op), op) for op in ops]
     while pending:
         key, op = pending.pop()
         if key in gone or any(next(iter(result.uses), None) is not None for result in op.results):
             continue
         makers = dict.fromkeys(maker for operand in op.operands if (maker := owner(operand)) is not None)
-        pending += [(hash(maker), maker) for maker in makers if removable(maker)]
-        gone.update(map(hash, walk(op)))
+        pending += [(key_of(maker), maker) for maker in makers if removable(maker)]
+        gone.update(map(key_of, walk(op)))
         op.erase()
     return gone
 
@@ -203,10 +203,9 @@ def _sizes(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
         if op.name == "stablehlo.get_dimension_size":
             is_size = owner(op.operands[0]) is None
         else:
-            operands = list(op.operands)
+            operands = list(op.operands) if results and op.name in _ARITHMETIC else []
             is_size = (
-                op.name in _ARITHMETIC
-                and any(x in results for x in operands)
+                any(x in results for x in operands)
                 and all(x in results or x in constants for x in operands)
                 and len(shape_of(op.results[0])) <= 1
                 and is_static(op.results[0].type)

@@ -259,6 +259,14 @@ def owner(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
+def key_of(op: ir.Operation) -> int:
+    """What tells an op from all others while it is there, to be taken then; of those without results, their blocks.
+
+    The hash of an op itself is that of what it reads.
+    """
+    return hash(op.results[0]) if len(op.results) else hash(op.block)
+
+
 def defining(value: ir.Value, *names: str) -> ir.Operation:
     """The op that a value is a result of, which must have one of these names (any, if none is given).
 

@@ -46,6 +46,7 @@ from ..ir.ops import captured, clone, replace_operands
 from ..ir.refused import Refused, require
 from ..ir.tidy import erase, erase_unused
 from ..ir.values import (
+    key_of,
     numpy_dtype,
     owner,
     static_bytes,
@@ -88,9 +89,9 @@ def run(module: ir.Module, report: Report, *, reassociate: bool = True) -> None:
             pending, settled = later, []
             continue
         forward, unused = rewritten
-        hashes = list(map(hash, later))  # by what an op reads; all that may be asked of one that is gone
+        keys = list(map(key_of, later))  # all that may be asked of one that is gone
         gone = erase(unused)
-        later = [other for key, other in zip(hashes, later, strict=True) if key not in gone]
+        later = [other for key, other in zip(keys, later, strict=True) if key not in gone]
         is_reader = [other == pair.reader.op for other in later]
         settled.append(drop_dead_carries(pair.reader.op))
         later = [settled[-1] if is_it else other for other, is_it in zip(later, is_reader, strict=True)]

@@ -132,9 +132,9 @@ def equations(jaxpr: Any) -> Iterator[Any]:
                 stack.extend(item for item in inner if hasattr(item, "eqns"))
 
 
-def largest(jaxpr: Any) -> int:
-    """The number of elements of the largest array that a jaxpr makes, of those without symbolic sizes."""
-    sizes = [getattr(value.aval, "size", 0) for equation in equations(jaxpr) for value in equation.outvars]
+def largest(equations: Iterable[Any]) -> int:
+    """The number of elements of the largest array that equations make, of those without symbolic sizes."""
+    sizes = [getattr(value.aval, "size", 0) for equation in equations for value in equation.outvars]
     return max((size for size in sizes if isinstance(size, int)), default=0)
 
 
@@ -150,8 +150,8 @@ def most_rows(jaxpr: Any) -> int:
     return max((size for size in sizes if isinstance(size, int)), default=0)
 
 
-def _has_few_exponents(jaxpr: Any) -> bool:
-    dtypes = {getattr(x.aval, "dtype", None) for equation in equations(jaxpr) for x in equation.outvars}
+def _has_few_exponents(equations: Iterable[Any]) -> bool:
+    dtypes = {getattr(x.aval, "dtype", None) for equation in equations for x in equation.outvars}
     floats = [dtype for dtype in dtypes if dtype is not None and jax.numpy.issubdtype(dtype, np.floating)]
     return any(jax.numpy.finfo(dtype).maxexp < 128 for dtype in floats)
 
@@ -358,12 +358,13 @@ class _Attempt:
         try:
             first = jitted.trace(*trees)  # kept for the export
             jaxpr = first.jaxpr
-            names = [equation.primitive.name for equation in equations(jaxpr)]
+            found = list(equations(jaxpr))
+            names = [equation.primitive.name for equation in found]
             own_rules = any("custom_vjp" in name for name in names)
             self.facts = {
-                "shares": len(names) < _LONG and largest(jaxpr) < reduce_in_blocks.ELEMENTS,
-                "repeats": not own_rules and _NOT_UNIQUE.isdisjoint(names) and not calls_python(equations(jaxpr)),
-                "scales": not own_rules and not _has_few_exponents(jaxpr),
+                "shares": len(names) < _LONG and largest(found) < reduce_in_blocks.ELEMENTS,
+                "repeats": not own_rules and _NOT_UNIQUE.isdisjoint(names) and not calls_python(found),
+                "scales": not own_rules and not _has_few_exponents(found),
             }
             if any(isinstance(x, jax.core.Tracer) for x in closed_over(first)):
                 raise ClosesOverTracers
@@ -371,7 +372,7 @@ class _Attempt:
                 raise NotWanted
             if scope is not None:
                 scope.traced = True
-            _refuse_own_branches(equations(jaxpr), self.platforms, self.name)
+            _refuse_own_branches(found, self.platforms, self.name)
             if jaxpr.effects and not jaxpr.out_avals:  # what has no results JAX leaves out of what it compiles
                 raise UnsupportedGraphError(f"{self.name!r} calls Python and returns nothing; let it return an array")
             if (without := unordered(jaxpr)) is not jaxpr:
@@ -476,7 +477,6 @@ def _take_over(
         elif operation.name == "sdy.sharding_constraint":  # on one device it says nothing
             operation.result.replace_all_uses_with(operation.operands[0])
             operation.erase()
-    run_pipeline(module, "inline", name="inline")
     inline_calls(module, fixed=True)
     if not jax.config.jax_enable_x64:
         _widen_sizes(module)
@@ -516,14 +516,12 @@ def _take_over(
 
 def _widen_sizes(module: ir.Module) -> None:
     """Makes floats of sizes as they were computed: JAX has 32 bits for them, which a number of elements may not fit."""
-    for operation in list(walk(module)):
-        if operation.name == "stablehlo.convert":
-            (result,), (operand,) = operation.results, operation.operands
-            source, target = (ir.RankedTensorType(x.type) for x in (operand, result))
-            if source.rank == 0 and str(source.element_type) == "i64" and str(target.element_type) == "i32":
-                for use in list(result.uses):
-                    if use.owner.name == "stablehlo.convert" and "f" in str(use.owner.results[0].type).split("<")[1]:
-                        use.owner.operands[0] = operand
+    wide, narrow = (ir.Type.parse(f"tensor<{name}>", module.context) for name in ("i64", "i32"))
+    for operation in walk(module):
+        if operation.name == "stablehlo.convert" and operation.operands[0].type == wide:
+            for use in list(operation.result.uses) if operation.result.type == narrow else ():
+                if use.owner.name == "stablehlo.convert" and "f" in str(use.owner.results[0].type).split("<")[1]:
+                    use.owner.operands[0] = operation.operands[0]
 
 
 # ---- for several platforms ------------------------------------------------------------------------------------------
