@@ -141,6 +141,7 @@ SHAPES = {
     "mixture by loops": Shape(mixture, 60, 10, by_jax=False),
     "ODE, unrolled": Shape(ode, 100, 10),
     "joins": Shape(joins, 300, 30),
+    "joins, 50,000 ops": Shape(joins, 720, 40, by_jax=False),
     "LSTM, unrolled": Shape(lstm, 60, 10),
 }
 
@@ -163,10 +164,13 @@ class Clock:
 
 def by_pass(graph: Graph, point: Sequence[np.ndarray]) -> tuple[Counter[str], int]:
     """Seconds of each step from a graph to an executable, one after the other, and the ops of what is emitted."""
+    import jax
+
     from hlograph.codegen.passes.registry import resolve
     from hlograph.codegen.recipe import Recipe
     from hlograph.dialects.frontend import emit_graph
     from hlograph.dialects.library import library
+    from hlograph.runtime.compile import compile as compiled
     from hlograph.runtime.executables.cpu_plan import CpuPlanner
     from hlograph.runtime.options import CpuOptions
 
@@ -184,6 +188,7 @@ def by_pass(graph: Graph, point: Sequence[np.ndarray]) -> tuple[Counter[str], in
     planner = CpuPlanner(CpuOptions(), True, True, tuple(range(len(graph[1]))))
     recipe = Recipe({}, passes=resolve("default")).on("cpu", planner=planner)
     timed("all passes", lambda: recipe.apply(program, clock))
+    timed("XLA", jax.jit(compiled(program)).lower(*point).compile)
     return clock.seconds, ops
 
 
@@ -195,7 +200,8 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
     import hlograph
 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 100_000))  # for gradients and for the JAX mode
-    report = Report(TITLE, ("graph", "ops", "PyTensor JAX", "hlograph", "rewriting", "emission", "passes", "slowest"))
+    report = Report(TITLE, ("graph", "ops", "PyTensor JAX", "hlograph", "rewriting", "emission", "passes", "XLA",
+                            "slowest"))  # fmt: skip
     total: Counter[str] = Counter()
     peers: dict[str, Callable[[Graph], Any]] = {
         "hlograph": lambda graph: hlograph.function(*graph, outputs="numpy"),
@@ -218,16 +224,17 @@ def run(quick: bool, progress: Callable[[str], None]) -> Report:
         check_equal(values, 1e-8)
         progress(f"{name}: by pass")
         seconds, ops = by_pass(graph, point)
-        whole = seconds.pop("all passes")
+        whole, xla = seconds.pop("all passes"), seconds.pop("XLA")
         total += seconds
         slow = ", ".join(f"{step} {show(taken, 's')}" for step, taken in seconds.most_common(5))
         cells = [show(first[peer], "s") if peer in first else "-" for peer in reversed(peers)]
         parts = [show(seconds[step], "s") for step in ("rewriting", "emission")]
         report.rows.append((f"{name} ({shape.quick if quick else shape.repeats})", f"{ops:,}", *cells, *parts,
-                            show(whole, "s"), slow))  # fmt: skip
-        report.data.append({"shape": name, "ops": ops, "first": first, "passes": whole, "seconds": dict(seconds)})
+                            show(whole, "s"), show(xla, "s"), slow))  # fmt: skip
+        report.data.append({"shape": name, "ops": ops, "first": first, "passes": whole, "xla": xla,
+                            "seconds": dict(seconds)})  # fmt: skip
     for step, taken in total.most_common(SLOWEST):
-        report.rows.append((f"all: {step}", "-", "-", show(taken, "s"), "-", "-", "-", "-"))
+        report.rows.append((f"all: {step}", "-", "-", show(taken, "s"), *"-----"))
     return report
 
 

@@ -15,7 +15,7 @@ from .tidy import erase, erase_unused
 from .values import key_of, owner, walk
 
 T = TypeVar("T")
-_NEAR = 16  # so many values behind an op that changed are looked at again
+_NEAR = 16  # values behind a changed op that are examined again
 # What patterns remember while they are applied to a module.
 _MEMORY: ContextVar[dict[str, Any] | None] = ContextVar("patterns", default=None)
 
