@@ -243,7 +243,7 @@ class CFunction:
             raise ArgumentTypeError(f"{len(arrays)} arrays for the data {listed}")
         for name in by_name:
             if name not in self.names[len(arrays) :]:
-                raise ArgumentTypeError(f"{name!r} is no data that is open; there are {listed}")
+                raise ArgumentTypeError(f"{name!r} is not data without a value; there are {listed}")
         given = {**dict(zip(self.names, arrays, strict=False)), **by_name}
         values = [given.get(argument.name, value) for argument, value in zip(named, self._values, strict=True)]
         return as_arrays(named, self._places, values, self.form)
@@ -281,7 +281,7 @@ class CFunction:
         """The program for these sizes: those of what callers give, and of results, exactly."""
         options, signature = self._options, self._program.signature
         if signature.has_data_sizes:
-            raise UnsupportedGraphError(f"{self._program.name} has sizes that depend on data, C functions have not")
+            raise UnsupportedGraphError(f"{self._program.name} has sizes that depend on data: no C function")
         choices, fixed = Policies(options.policy, signature).choices, self._fixed_roots(signature)
         options = replace(
             options,
@@ -514,7 +514,7 @@ def _made_up(argument: Argument) -> np.ndarray:
     """A value for an argument that nobody has given: only its shape and dtype matter."""
     if not all(isinstance(dim, int) for dim in argument.dims):
         raise ArgumentShapeError(
-            f"argument {argument.name!r} has the open shape ({', '.join(map(str, argument.dims))}): give an example, "
+            f"argument {argument.name!r} has a symbolic shape ({', '.join(map(str, argument.dims))}): give an example, "
             "or a jax.ShapeDtypeStruct, so that the C function is compiled for its sizes"
         )
     return np.full(static_shape(argument.dims), 0.5 if argument.dtype.kind in "fc" else 0, argument.dtype)

@@ -124,7 +124,7 @@ class DataFunction(Function):
             if name not in names:
                 raise ArgumentError(f"data: there is no argument {name!r}; there are {', '.join(names) or 'none'}")
         if any(argument.sparse or argument.key for argument in arguments):
-            raise UnsupportedGraphError("data= goes with arrays, not with sparse matrices or PRNG keys")
+            raise UnsupportedGraphError("data= takes arrays, not sparse matrices or PRNG keys")
         program.refuse_host_calls("what it computes of data cannot be known to stay the same")
         if program.signature.has_data_sizes:
             raise UnsupportedGraphError(f"{program.name} has sizes that are computed from data: leave data= out")

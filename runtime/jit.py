@@ -531,7 +531,7 @@ def jit(
         )
     if dims and not is_ragged(dims) and not _SHARDINGS.isdisjoint(given):
         if how.policy not in ("auto", "exact"):
-            raise OptionError("hlograph.jit: what is sharded is never padded; leave the policy, or the shardings, out")
+            raise OptionError("hlograph.jit: sharded arrays are never padded; leave out the policy or the shardings")
         traced = Jit(function, dims, static_argnames, static_argnums, constraints, how, {})
         return Jit(traced, {}, static_argnames, static_argnums, (), CompileOptions.of(device=how.device), given)
     if not is_ragged(dims or {}):

@@ -113,7 +113,7 @@ class Parameters:
         for number in (numbers,) if isinstance(numbers, int) else numbers:
             place = number + len(self.names) if number < 0 else number
             if not 0 <= place < len(self.names):
-                has_no = f"which is no place of a parameter with a name in {self.name}{self.signature}"
+                has_no = f"which is not the position of a parameter with a name in {self.name}{self.signature}"
                 raise ValueError(f"{what}_argnums has {number}, {has_no}; give it by {what}_argnames")
             found.add(self.names[place])
         self._check_names(f"{what}_argnames", found)
@@ -125,7 +125,7 @@ class Parameters:
             return
         for name in names:
             if name not in parameters:
-                raise ValueError(f"{what} names {name!r}, which is no parameter of {self.name}{self.signature}")
+                raise ValueError(f"{what} names {name!r}, which is not a parameter of {self.name}{self.signature}")
 
     def split(self, args: Any, kwargs: Any) -> tuple[tuple[Any, Any], Static]:
         """The call with None (which has no leaf) for each static argument, and the static arguments."""

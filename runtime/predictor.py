@@ -34,7 +34,7 @@ class Predictor:
     def __init__(self, function: Function) -> None:
         notes = function.notes.get("predictor", {})
         if not {"results", "coords", "levels", "lengths"} <= notes.keys():
-            raise ArtifactError(f"{function.__name__} is no predictor; hlograph.pymc.predictor makes one of a model")
+            raise ArtifactError(f"{function.__name__} is not a predictor; hlograph.pymc.predictor makes one")
         self.function = function
         self.dims: Mapping[str, Sequence[str | None]] = notes["results"]
         self.coords: Mapping[str, Sequence[Any]] = notes["coords"]

@@ -124,8 +124,8 @@ def bounds_of(pending: str, counts: Mapping[str, Sequence[int]]) -> Sequence[int
     """
     if pending not in counts:
         raise ArgumentError(
-            f"sizes: the size {pending} is computed from data and has no bound known before the run; what comes behind "
-            f"it is compiled for its bucket. Say how much is to be expected ({pending!r}: 100), or give it a bound in "
+            f"sizes: the size {pending} is computed from data and has no bound known before the run; the part after "
+            f"it is compiled for its bucket. Give the size to expect ({pending!r}: 100), or give it a bound in "
             "the policy"
         )
     return counts[pending]

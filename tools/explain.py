@@ -91,7 +91,7 @@ def explain(
     title = "stdin" if file == files.STDIN else file
     if stages or stage is not None:
         if bounds:
-            raise click.UsageError("--bounds is not for --stages: --policy 128 pads there, --sizes says what sizes are")
+            raise click.UsageError("--bounds does not go with --stages: --policy 128 pads, --sizes gives sizes")
         if stage is None and diff:
             raise click.UsageError("--diff needs --stage NAME")
         lowered = _lower(program, dict(ChainMap(*sizes)), optimize, policy)

@@ -261,7 +261,7 @@ def emit_program(text: str, *, dims: Sequence[Dims], name: str = "main", platfor
     graph = _load(Path(file), held)
     if isinstance(graph, hlograph.Program):
         if platforms or name != "main":
-            raise click.UsageError("--name and --platform are for graphs; what a program is for was said to its maker")
+            raise click.UsageError("--name and --platform are for graphs; a program already has both")
         return with_dims(graph, dims)
     axes, sizes = parted(entries_of(dims), ())
     with progress(f"emitting {held}"):

@@ -51,7 +51,7 @@ def open_regular(path: str | os.PathLike[str], *, pipes: bool = False) -> Iterat
         ArtifactError: it is a folder, a pipe or a device; or it cannot be opened, or read in the block.
     """
     if "\0" in os.fspath(path):
-        raise ArtifactError(f"cannot read {path!r}: no file has a NUL character in its name")
+        raise ArtifactError(f"cannot read {path!r}: a file name cannot contain a NUL character")
     try:
         mode = os.stat(path).st_mode
         if pipes and stat.S_ISFIFO(mode):
@@ -71,7 +71,7 @@ def open_regular(path: str | os.PathLike[str], *, pipes: bool = False) -> Iterat
 
 def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # to open a folder says what it is
-        raise ArtifactError(f"cannot read {path}: it is no regular file; copy what it gives to one")
+        raise ArtifactError(f"cannot read {path}: it is not a regular file; copy its contents to one")
 
 
 @contextmanager

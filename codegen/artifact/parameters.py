@@ -261,7 +261,7 @@ def _array(entry: Mapping[str, Any], data: Array) -> Array:
         raise ValueError(f"shape {shape} and offsets {start}, {end} must be numbers of at least 0")
     part = data[start:end]
     if part.nbytes != end - start:
-        raise ValueError(f"an array ends at {end}, behind the end of the file: it is truncated")
+        raise ValueError(f"an array ends at {end}, beyond the end of the file: it is truncated")
     return part.view(np.ndarray).view(dtype).reshape(shape)
 
 
@@ -394,7 +394,7 @@ def bind(
     if not all(argument.parameter for argument in arguments[first:]):
         raise ArtifactError(f"{path}: parameters must be the last arguments of @main")
     if found.digest != named_file(program, path)[1]:
-        raise ArtifactError(f"{found.path} is not the file that {path} was saved with: its header is another")
+        raise ArtifactError(f"{found.path} is not the file that {path} was saved with: its header differs")
     values = {}
     for i, argument in enumerate(arguments[first:], first):
         if argument.parameter not in found.arrays:

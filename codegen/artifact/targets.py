@@ -171,7 +171,7 @@ def for_target(program: Program, target: Target) -> Program:
     """
     if program.pullback is not None and target.consumer:
         raise UnsupportedGraphError(
-            f"{program.name} holds its pullback, and {target.name} takes one program a file: save it with "
+            f"{program.name} holds its pullback, and {target.name} takes one program per file: save it with "
             "derivatives=0 (program.with_derivatives(0)), and its derivatives as a program of their own"
         )
     if target.consumer == "pjrt":
@@ -421,7 +421,7 @@ def _demands(original: Signature, static: Signature) -> Iterator[Constraint]:
         if type(difference) is not int:
             yield stated
         elif not replace(constraint, lhs=difference, rhs=0).holds({}):
-            raise PassError(f"no call can fulfil {constraint} ({constraint.where}) with these sizes and bounds")
+            raise PassError(f"no call can satisfy {constraint} ({constraint.where}) with these sizes and bounds")
 
 
 def _report(module: ir.Module, original: Signature, demanded: Sequence[Constraint]) -> None:

@@ -84,7 +84,7 @@ def _round(
         left -= 1
         if left < 0:
             raise Endless(
-                f"rewrites of {operation.name} do not come to rest: one makes again what it, or another, matches"
+                f"rewrites of {operation.name} do not terminate: one makes ops that it, or another, matches again"
             )
         found = [use.owner.operation for result in operation.results for use in result.uses]
         behind = [*values, *operation.operands]

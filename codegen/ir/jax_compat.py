@@ -162,7 +162,7 @@ def keep_nan_options() -> Mapping[str, Any]:
                 return options
         except jax.errors.JaxRuntimeError:  # no such option here
             continue
-    raise RuntimeError("XLA:CPU's maximum of an array passes NaN over, and no compile option is known that helps")
+    raise RuntimeError("XLA:CPU's maximum of an array ignores NaN, and no compile option is known that prevents it")
 
 
 def x64_switch() -> tuple[Callable[[bool], Any], Callable[[Any], object]]:

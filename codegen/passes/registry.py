@@ -303,7 +303,7 @@ def _name_of(function: RewriteFunction) -> str:
     for name, found in REWRITES.items():
         if isinstance(found, Rewrite) and found.function is function:
             return name
-    raise PassError(f"{function!r} is no rewrite: register it first, with @rewrite(...)")
+    raise PassError(f"{function!r} is not a rewrite: register it first, with @rewrite(...)")
 
 
 def forget(name: str) -> None:

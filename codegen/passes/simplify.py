@@ -381,7 +381,7 @@ def power_to_multiply(op: ir.Operation) -> ir.Value | None:
     if count is None:
         halves = _whole(exponent * 2)
         wanted = halves is not None and abs(halves) <= _HALVES and halves != 1
-        require(wanted, f"the exponent {exponent} is not whole")
+        require(wanted, f"the exponent {exponent} is not an integer")
         assert halves is not None
         return _power_of_root(x, halves, shape)
     if dtype_of(x).kind in "iu":
@@ -398,7 +398,7 @@ def _whole(exponent: Array) -> int | None:
         return int(exponent)
     number = float(exponent)
     if not math.isfinite(number):
-        raise Refused(f"the exponent {number} is not whole")
+        raise Refused(f"the exponent {number} is not an integer")
     return int(number) if number == int(number) else None
 
 

@@ -165,7 +165,7 @@ def _polyval(p: Any, x: Any, *, unroll: Any = None) -> Any:
 def _polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
     """Long division, a coefficient of the quotient in each step."""
     if trim_leading_zeros:
-        raise NotImplementedError("how many zeros there are is data; leave trim_leading_zeros out")
+        raise NotImplementedError("the number of zeros depends on data; leave out trim_leading_zeros")
     remainder, divisor = (jnp.asarray(x) for x in (u, v))
     dtype = jnp.promote_types(jnp.promote_types(remainder.dtype, divisor.dtype), float)
     remainder, divisor = remainder.astype(dtype), divisor.astype(dtype)

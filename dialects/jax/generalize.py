@@ -85,7 +85,7 @@ def generalize(
                 raise NotGeneral("its traces at several sizes have different equations")
         formulas, every = _Formulas(places), list(zip(*[trace.numbers for trace in traces], strict=True))
         if not all(_is_same(value, every[i][0]) for i in traces[0].fixed for value in every[i]):
-            raise NotGeneral("a size is inside of an operation of which nothing is known here")
+            raise NotGeneral("a size is inside an unknown operation")
         return traces[0], [formulas.formula(values) for values in every]
 
     def agrees(at: Mapping[str, int]) -> bool:

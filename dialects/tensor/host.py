@@ -141,7 +141,7 @@ def _result_dims(ctx: Context, group: Group, lower: Lower) -> list[tuple[Dim, ..
         found = shapes(group)
     except UnsaidError as error:
         raise UnsupportedOpError(
-            f"{error} runs Python, and the sizes of what it gives are known only then: {_REMEDY}"
+            f"{error} runs Python, and the sizes of its results are known only then: {_REMEDY}"
         ) from None
     return [tuple(_dim(ctx, group, size, lower) for size in own) for own in found]
 
@@ -154,7 +154,7 @@ def _dim(ctx: Context, group: Group, size: Any, lower: Lower) -> Dim:
     try:
         return ctx.dim(found, f"a size of {group.name}")
     except DataDependentSizeError as error:
-        raise DataDependentSizeError(f"{group.name}: a size of what it gives depends on data: {error}") from None
+        raise DataDependentSizeError(f"{group.name}: a size of its results depends on data: {error}") from None
 
 
 lowers_python(host, _refusal)

@@ -249,7 +249,7 @@ def _inferred(ctx: Context, old: Sequence[Dim], known: Sequence[Dim], what: str)
     total, divisor = hlo.product(left), hlo.product(divisors)
     if isinstance(divisor, int) and divisor == 0:
         raise UnsupportedGraphError(
-            f"{what} with sizes 0 and -1 at {ctx.builder.where}: the size given as -1 is not determined; write it out"
+            f"{what} with sizes 0 and -1 at {ctx.builder.where}: the size given as -1 is not determined; give it"
         )
     ctx.equate(total % divisor, 0, f"the size given as -1 of {what}")
     return total // divisor

@@ -86,7 +86,7 @@ layers = [
 matrices = ", ".join(f"%m{step}: tensor<256x256xf32>" for step in range(40))
 show("layers", layers, "%s39", "tensor<256xf32>", f"%v: tensor<256xf32>, {matrices}")
 
-# CHECK: 100 ops stablehlo.add are never part of a block: it works on a type that NumPy has not
+# CHECK: 100 ops stablehlo.add are never part of a block: it works on a type that NumPy does not have
 show(
     "types",
     repeated(100, "%s{i} = stablehlo.add {last}, %v : tensor<4xi4>"),

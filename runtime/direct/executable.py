@@ -72,7 +72,7 @@ def reading() -> Iterator[None]:
     try:
         yield
     except WireError as error:
-        raise DirectCallRefused(f"the serialized executable has another form in this version of XLA: {error}") from None
+        raise DirectCallRefused(f"the serialized executable has another format in this XLA: {error}") from None
     except (IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise DirectCallRefused(f"the serialized executable cannot be read: {error!r}") from None
 
@@ -196,7 +196,7 @@ def dense_type(shape: Message, what: str) -> tuple[np.dtype, tuple[int, ...], tu
     """dtype, dimensions and their order in memory, from the one whose elements are farthest apart."""
     element = shape.integer(2)
     if element not in _TYPES:
-        raise DirectCallRefused(f"{what} has XLA's element type {element:d}, which NumPy has not")
+        raise DirectCallRefused(f"{what} has XLA's element type {element:d}, which NumPy does not have")
     dims = tuple(shape.integers(3))
     if any(shape.integers(6)):
         raise DirectCallRefused(f"{what} has a dynamic dimension")

@@ -57,7 +57,7 @@ def blas_code() -> ObjectCode:
             known = {**blas.__pyx_capi__, **lapack.__pyx_capi__}
         given = {name: capsule_address(known[name]) for name in _BY_BLAS}
     except (ImportError, AttributeError, KeyError) as error:
-        raise DirectCallRefused(f"SciPy gives out no BLAS: {error}") from None
+        raise DirectCallRefused(f"SciPy does not export its BLAS: {error}") from None
     return ObjectCode([machine_code("blas.src")], _OUTSIDE, given)
 
 

@@ -276,7 +276,7 @@ class Steps:
         if not (sort.integer(2) or of_integers):
             raise DirectCallRefused(f"{name} is a sort that is not stable")
         if by_builtin and not of_integers:
-            raise DirectCallRefused(f"{name} sorts floating-point numbers by an order that NaN has no place in")
+            raise DirectCallRefused(f"{name} sorts floating-point numbers by a comparison that does not order NaN")
         axis = order.index(sort.integer(1))
         memory = [dims[i] for i in order]
         length = memory[axis]
@@ -284,7 +284,7 @@ class Steps:
             raise DirectCallRefused(f"{name} sorts {len(arrays):d} arrays together, of {length:d} elements")
         comparator = self._address(sort.text(4))
         if not makes_an_order(comparator, [array.dtype for array in arrays]):
-            raise DirectCallRefused("a sort's comparator puts NaN in no place of the order")
+            raise DirectCallRefused("a sort's comparator does not order NaN")
         scratch = self._take(length * (8 + max(array.dtype.itemsize for array in arrays)))
         shape = math.prod(memory[:axis]), length, math.prod(memory[axis + 1 :])
         places = [word for a in arrays for word in (self._buffer(a.buffer, written=True), a.dtype.itemsize)]

@@ -44,7 +44,7 @@ def fields(data: bytes) -> Iterator[tuple[int, Field]]:
         else:
             raise WireError(f"a message has a field of wire type {kind:d}")
         if number == 0 or at + size > len(data):
-            raise WireError("a message is cut off, or is none")
+            raise WireError("a message is truncated or invalid")
         yield number, data[at : at + size]
         at += size
 

@@ -46,7 +46,7 @@ def find_device(device: Any) -> Any:
     if not here:
         raise DeviceError(
             f"device {device!r} is not one of this process ({_here()}); give one of jax.local_devices() or a "
-            "platform's name. For devices that are not here: program.compile(topology=...)"
+            "platform's name. For absent devices: program.compile(topology=...)"
         )
     return device
 

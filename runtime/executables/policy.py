@@ -165,7 +165,7 @@ class Policies:
             why = f"it cannot be padded: {refused}" if refused else 'its policy is "exact"'
             raise ArgumentError(
                 f"up_to: each size {name} is compiled by itself, which is {largest + 1:,} executables up to {largest}, "
-                f'as {why}; give the sizes that are met (sizes=[{{{name!r}: {largest}}}, ...]), or policy="padded"'
+                f'as {why}; give the sizes to expect (sizes=[{{{name!r}: {largest}}}, ...]), or policy="padded"'
             )
         found = []
         start = 0

@@ -102,7 +102,7 @@ def _platforms(program: Program, platforms: Sequence[str] | None) -> tuple[str, 
         )
     if has_no_form(module) and (len(wanted) > 1 or not program.signature.is_static):
         raise UnsupportedGraphError(
-            f"{program.name} has matrix functions that are a library's alone: specialize it, and export it for one "
+            f"{program.name} has matrix functions that only a library has: specialize it, and export it for one "
             f"platform at a time ({', '.join(here)})"
         )
     return wanted
@@ -112,7 +112,7 @@ def _specs(program: Program) -> list[jax.ShapeDtypeStruct]:
     """The arguments, with symbols of JAX's for the sizes; what the constraints say about them goes into the scope.
 
     JAX rewrites sizes by those that are equal, so each constraint is written as those before it leave it: first what is
-    equal of several sizes, then what is known of one. What JAX has no way to say is refused by name.
+    equal of several sizes, then what is known of one. What JAX cannot express is refused by name.
     """
     signature, known = program.signature, known_constraints(program.signature)
     dims = [known.canonical(dim) for argument in signature.arguments for dim in argument.dims]
@@ -159,5 +159,5 @@ def _said(program: Program, what: str) -> Iterator[None]:
         yield
     except (ValueError, NotImplementedError, TypeError) as error:
         raise UnsupportedGraphError(
-            f"JAX has no way to say {what} of {program.name}: {error}; specialize it, or use hlograph to run it"
+            f"JAX cannot express {what} of {program.name}: {error}; specialize it, or use hlograph to run it"
         ) from None

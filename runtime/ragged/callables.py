@@ -212,7 +212,7 @@ def _of_one(key: Any, entry: Any, rows: str, inputs: Sequence[Any]) -> Any:
         return entry
     found = next((x for x in inputs if x is key or (isinstance(key, str) and getattr(x, "name", None) == key)), None)
     if ... not in entry and getattr(found, "ndim", None) == len(entry):
-        raise GraphError(f"dims of {key!r}: {rows!r} is the axis of the rows, and a graph of a single row has it not")
+        raise GraphError(f"dims of {key!r}: {rows!r} is the axis of the rows, which the graph of a row does not have")
     return named(entry[1:])
 
 
@@ -497,7 +497,7 @@ class RaggedJit(OfRows):
         if up_to:
             raise ArgumentError(
                 f"{self._parameters.name}: rows of different lengths may be run in parts, so their buckets are not "
-                "known before; give the sizes that are met: sizes=[...]"
+                "known in advance; give the sizes to expect: sizes=[...]"
             )
         args, kwargs = tree_util.tree_map(as_array, (args, kwargs), is_leaf=is_ragged_value)
         plan, own, _ = self._look_at(args, kwargs)

@@ -56,7 +56,7 @@ class Ragged:
             raise ArgumentShapeError(f"Ragged: {len(self.axes)} axes {self.axes} need as many vectors of lengths")
         for axis, lengths in zip(self.axes, self.lengths, strict=True):
             if not 1 <= axis < len(shape):
-                raise ArgumentShapeError(f"Ragged: values of shape {shape} have no axis {axis} behind the rows'")
+                raise ArgumentShapeError(f"Ragged: values of shape {shape} have no axis {axis} after the rows'")
             own = getattr(lengths, "shape", None)
             if own is None:
                 return

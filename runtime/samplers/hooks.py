@@ -132,7 +132,7 @@ def _missing() -> list[str]:
 def _refuse_absent() -> None:
     absent = _missing()
     if absent:
-        raise UnsupportedVersionError(f"nutpie and PyMC 6.4 or later have to be installed; there is no {absent[0]}")
+        raise UnsupportedVersionError(f"install nutpie and PyMC 6.4 or later; there is no {absent[0]}")
 
 
 def _replace() -> Callable[[], None]:

@@ -350,7 +350,7 @@ def _data_of(model: Any, wanted: bool | Sequence[str]) -> dict[str, Any]:
     names = [wanted] if isinstance(wanted, str) else list(wanted)
     unknown = [name for name in names if name not in found]
     if unknown:
-        raise OptionError(f"data: {listed(unknown)} is no pm.Data of the model, which has {listed(found)}")
+        raise OptionError(f"data: {listed(unknown)} is not a pm.Data of the model, which has {listed(found)}")
     return {name: found[name] for name in names}
 
 

@@ -190,7 +190,7 @@ class _Graph:
         if not axes:
             return value
         if max(axes) >= variable.type.ndim - getattr(variable.owner.op, "ndim_supp", variable.type.ndim):
-            raise OptionError(f"new_levels: {name} has one distribution of all levels of {dims[max(axes)]!r}")
+            raise OptionError(f"new_levels: {name} has one joint distribution over all levels of {dims[max(axes)]!r}")
         anew, known = variable.owner.clone().outputs[variable.index], []
         for axis in axes:
             codes = self._codes[dims[axis]]
@@ -216,7 +216,7 @@ class _Graph:
         copied = prepared([*given, *generators], outputs, bounds=self.model.check_bounds)
         key, inner, graph = keys.assign(library("pytensor"), copied.inputs[: len(given)], copied.outputs)
         if not each and key is None:
-            raise OptionError("the results depend on nothing that was drawn: they are no predictions")
+            raise OptionError("the results do not depend on the posterior's draws: they are not predictions")
         whole = [pt.TensorType(x.dtype, self.given[x.name].shape)(name=x.name) for x in each]
         count = next(iter(self.given.values())).shape[0]
         first = []

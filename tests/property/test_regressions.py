@@ -104,6 +104,6 @@ def test_bounds_that_no_size_can_fulfil():
         }
         """
     )
-    with pytest.raises(PassError, match="no size within the bounds fulfils n//2 >= 1"):
+    with pytest.raises(PassError, match="no size within the bounds satisfies n//2 >= 1"):
         program.pad({"n": 1})
     check(program, {"n": 6}, [({"n": size}, [np.zeros(size)]) for size in (2, 3, 6)])

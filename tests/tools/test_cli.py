@@ -418,7 +418,7 @@ def test_the_page(folder: Path) -> None:
         ("explain twice.mlir --stages --sizes m=4", 1, "the program has no size 'm'"),
         ("explain twice.mlir --stages --sizes n", 2, "what sizes are, as in 'n=100,m=3'"),
         ("explain twice.mlir --sizes n=4", 2, "are for --stages"),
-        ("explain twice.mlir --stages --bounds n=4", 2, "--bounds is not for --stages"),
+        ("explain twice.mlir --stages --bounds n=4", 2, "--bounds does not go with --stages"),
         ("explain twice.mlir --stages --sizes n=4 --diff", 2, "--diff needs --stage NAME"),
         ("explain twice.mlir --stage emitted --sizes n=4 --diff", 2, "emitted is the first stage"),
         ("explain twice.mlir --stage hlo --sizes n=4 --diff", 2, "the optimized HLO is not one"),

@@ -202,7 +202,7 @@ class Batcher:
             call_target(operation) not in ("", "hlograph.size") and not flag_of(operation, "has_side_effect", False)
         )
         if operation.name in EFFECTS and not pure:
-            raise PassError(f"batch: {operation.name} does more than to give a result, and cannot run for many rows")
+            raise PassError(f"batch: {operation.name} has effects, and cannot run for many rows")
         make = None if self.is_each(captured(operation)) else RULES.get(operation.name)
         made = NotImplemented if make is None else make(self, operation)
         if made is NotImplemented:
@@ -238,7 +238,7 @@ class Batcher:
     def _row_by_row(self, operation: ir.Operation) -> list[ir.Value]:
         """An op without a rule, in a loop over the rows."""
         if not isinstance(self.size, int) or any(None in shape_of(result) for result in operation.results):
-            raise PassError(f"batch: {operation.name} has no rule for a batch axis, and its sizes are open")
+            raise PassError(f"batch: {operation.name} has no rule for a batch axis, and its sizes are dynamic")
         self.looped[operation.name] += 1
         outside = dict(self.rows)
         read = [value for value in {*operation.operands, *captured(operation)} if outside[value].each]

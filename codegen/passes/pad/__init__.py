@@ -198,7 +198,7 @@ def _check_possible(padder: Padder, signature: Signature) -> None:
             above = constraint.relation == "==" and low is not None and low > 0
             impossible = above or (high is not None and high < 0)
         if impossible:
-            raise PassError(f"pad: no size within the bounds fulfils {constraint} ({constraint.where})")
+            raise PassError(f"pad: no size within the bounds satisfies {constraint} ({constraint.where})")
 
 
 def _results(padder: Padder, signature: Signature, outputs: list[Live]) -> list[Result]:

@@ -183,7 +183,7 @@ class _Reader:
         if _SHARDING.search(line):
             return "it says how it is spread over devices"
         if _FOREIGN.search(line):
-            return "it works on a type that NumPy has not"
+            return "it works on a type that NumPy does not have"
         if _DYNAMIC.search(line):
             return "a size is not known (specialize the program first)"
         return "it holds a long constant, or a text with a name in it" if _UNTOLD.search(line) else ""

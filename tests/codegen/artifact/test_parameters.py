@@ -345,13 +345,13 @@ DAMAGE = {
     "empty": (lambda path: path.write_bytes(b""), "truncated"),
     "truncated": (lambda path: path.write_bytes(path.read_bytes()[:-1]), "truncated"),
     "longer": (lambda path: path.write_bytes(path.read_bytes() + b"\0"), "bytes of arrays"),
-    "other values": (_other, "its header is another"),
+    "other values": (_other, "its header differs"),
     "a flipped bit": (lambda path: _flipped(path, -5), "damaged"),
     "a flipped bit in the header": (lambda path: _flipped(path, 30), "header|not a safetensors"),
     "a long header": (lambda path: path.write_bytes(b"\xff" * 8 + path.read_bytes()[8:]), "truncated"),
     "text": (lambda path: path.write_text("hello, world"), "truncated"),
-    "a folder": (lambda path: (path.unlink(), path.mkdir()), "cannot read|no regular file"),
-    "a pipe": (_fifo, "no regular file"),
+    "a folder": (lambda path: (path.unlink(), path.mkdir()), "cannot read|not a regular file"),
+    "a pipe": (_fifo, "not a regular file"),
 }
 
 

@@ -187,7 +187,7 @@ def test_a_group_comes_to_rest_together() -> None:
     [
         ((), "needs rewrites"),
         (("simplify",), "is a pass, not a rewrite"),
-        ((first,), "is no rewrite"),
+        ((first,), "is not a rewrite"),
         (("x",), "unknown"),
     ],
 )

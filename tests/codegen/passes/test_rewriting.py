@@ -110,7 +110,7 @@ def test_a_rewrite_that_never_comes_to_rest():
     def swap(op):
         return stablehlo.add(op.operands[1], op.operands[0])
 
-    with pytest.raises(PassError, match=r"rewrites of stablehlo.add do not come to rest"):
+    with pytest.raises(PassError, match=r"rewrites of stablehlo.add do not terminate"):
         run(TEXT, "swap")
 
 

@@ -138,9 +138,9 @@ def test_data_that_does_not_fit(bound: CFunction) -> None:
         bound.data(x=np.zeros((5, 3)))
     with pytest.raises(ArgumentTypeError, match="argument 'x': expected dtype float64, got complex64"):
         bound.data(x=X.astype(np.complex64))
-    with pytest.raises(ArgumentTypeError, match="'z' is no data that is open; there are x, y"):
+    with pytest.raises(ArgumentTypeError, match="'z' is not data without a value; there are x, y"):
         bound.data(z=1)
-    with pytest.raises(ArgumentTypeError, match="'x' is no data"):
+    with pytest.raises(ArgumentTypeError, match="'x' is not data without a value"):
         bound.data(X, x=X)
     for arrays in ((None, Y), (X, jax.ShapeDtypeStruct(Y.shape, Y.dtype))):
         with pytest.raises(ArgumentTypeError, match="is data in the form 'logp': give its value"):
@@ -159,7 +159,7 @@ def test_data_that_does_not_fit(bound: CFunction) -> None:
     [
         ("logp", (None, X), ArgumentTypeError, r"'y' \(float64\[n\]\) is data in the form 'logp': give its value"),
         ("logp", (None, SHAPE, Y), ArgumentTypeError, "'x' .* is data in the form 'logp': .*, not only its shape"),
-        ("arrays", (), ArgumentShapeError, "'x' has the open shape .n, 3.: give an example"),
+        ("arrays", (), ArgumentShapeError, "'x' has a symbolic shape .n, 3.: give an example"),
         ("expand", (None, X, Y), UnsupportedGraphError, r"with one result float64\[expanded\]; this one has"),
         ("numba", (), ValueError, "form must be 'arrays', 'logp', 'density', 'expand', got 'numba'"),
         ("logp", (None, X, Y, Y), ArgumentTypeError, "4 arguments for b, x, y"),

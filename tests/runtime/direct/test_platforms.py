@@ -123,7 +123,7 @@ def test_object_files_that_are_refused(what: str, system: str, monkeypatch: pyte
     if what == "short address" and system != "arm64-apple-macosx":
         assert object_files.names(data, here.form) == ({"f"}, {"log"})
         return
-    with pytest.raises(DirectCallRefused, match=r"variables of its own|an address .* of a kind that is not known"):
+    with pytest.raises(DirectCallRefused, match=r"variables of its own|an address .* of an unknown kind"):
         object_files.names(data, here.form)
 
 

@@ -243,7 +243,7 @@ REFUSED = [
     (ValueError, "static_argnums has 4", lambda: jitted(power, static_argnums=4)),
     (ValueError, "static_argnames names 'moode'", lambda: jitted(power, static_argnames="moode")),
     (ValueError, "dims names 'power', which is static", lambda: jitted(power, {"power": "n"}, static_argnums=-1)),
-    (ValueError, "dims names 'z', which is no parameter of", lambda: jitted(dims={"z": "n"})),
+    (ValueError, "dims names 'z', which is not a parameter of", lambda: jitted(dims={"z": "n"})),
     (TypeError, "missing a required argument", lambda: jitted(power)(random(3))),
     (TypeError, "no option 'static_args'", lambda: jitted(static_args=0)),
     (errors.GraphError, "no axis is named m", lambda: jitted(constraints=["m >= 2"])(random(3))),

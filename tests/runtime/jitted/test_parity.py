@@ -182,7 +182,7 @@ def test_what_goes_with_no_name_is_told_at_once() -> None:
     for options, text in (
         ({"compiler_options": {"xla_cpu_enable_fast_math": True}}, "compiler_options only where jax.jit runs"),
         ({"donate_argnums": 0, "outputs": "numpy"}, 'donate_argnums .*outputs="numpy"|donate_argnums'),
-        ({"out_shardings": ONE, "policy": "padded"}, "what is sharded is never padded"),
+        ({"out_shardings": ONE, "policy": "padded"}, "sharded arrays are never padded"),
     ):
         with pytest.raises(OptionError, match=text):
             hlograph.jit(sine, dims=dims, **options)

@@ -361,7 +361,7 @@ def test_what_is_wrong_with_a_graph_of_rows_is_said():
     fn = hlograph.function([x, u, v], x.sum() + (u * v).sum(), dims={"x": ("b", "n[b]")})
     with pytest.raises(ArgumentShapeError, match="u_0 == v_0 does not hold for u_0 = 2, v_0 = 3"):
         fn(np.ones((0, 4)), np.ones(2), np.ones(3))  # of no row, too
-    with pytest.raises(GraphError, match="'b' is the axis of the rows, and a graph of a single row has it not"):
+    with pytest.raises(GraphError, match="'b' is the axis of the rows, which the graph of a row does not have"):
         hlograph.function([y], y.sum(axis=1), dims={"y": ("b", "n[b]")})
 
 

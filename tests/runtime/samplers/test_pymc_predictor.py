@@ -146,7 +146,7 @@ def test_a_deterministic_stands_for_what_the_posterior_lacks():
     }
     predict = pymc_on_hlograph.predictor(model, xr.Dataset(values), var_names="y")
     np.testing.assert_allclose(predict(place=[0, 1, 1, 2])["y"], 1, atol=1e-6)
-    with pytest.raises(OptionError, match="one distribution of all levels of 'county'"):
+    with pytest.raises(OptionError, match="one joint distribution over all levels of 'county'"):
         pymc_on_hlograph.predictor(model, xr.Dataset(values), var_names="y", new_levels="county")
 
 
@@ -257,7 +257,7 @@ def test_what_is_refused(options, text):
 
 def test_other_refusals(file, tmp_path):
     model = not_batched()
-    with pytest.raises(OptionError, match="one distribution of all levels of 'county'"):
+    with pytest.raises(OptionError, match="one joint distribution over all levels of 'county'"):
         pymc_on_hlograph.predictor(model, posterior(model), new_levels="county")
     predict, _, _ = file
     for data, options in (({"x": DATA["x"]}, {}), ({**DATA, "z": 1}, {}), (DATA, {"coords": {"town": []}})):
@@ -272,5 +272,5 @@ def test_other_refusals(file, tmp_path):
         predict(x=np.zeros(1), place=[3])
     x = pytensor.tensor.dvector("x")
     other = hlograph.bundle(hlograph.emit_stablehlo(([x], x + 1)), tmp_path / "other.hlo", sizes=())
-    with pytest.raises(ArtifactError, match="is no predictor"):
+    with pytest.raises(ArtifactError, match="is not a predictor"):
         hlograph.Predictor.load(other, trusted=True)
