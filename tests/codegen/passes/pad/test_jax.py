@@ -163,13 +163,14 @@ def convolution(x, k):
     data={"x0": nasty},
 )
 def convolution_with_a_padded_kernel(x, k):
-    """The kernel's padding meets live elements, among which there are infinities."""
+    """The kernel's padding meets live elements, among which there are infinities; windows with spread elements."""
 
-    def f(padding, stride=1, spread=1):
-        numbers = ("NWC", "WIO", "NWC")
-        return lax.conv_general_dilated(x, k, (stride,), (padding,), lhs_dilation=(spread,), dimension_numbers=numbers)
+    def f(padding, stride=1, spread=1, dilation=1):
+        dilated = {"lhs_dilation": (spread,), "rhs_dilation": (dilation,), "dimension_numbers": ("NWC", "WIO", "NWC")}
+        return lax.conv_general_dilated(x, k, (stride,), (padding,), **dilated)
 
-    return f((0, 0)), f((2, 1)), f((2, 2), 2), f((1, 0), 1, 2)
+    largest = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 1), (1, 1, 1), "VALID", window_dilation=(1, 2, 1))
+    return f((0, 0)), f((2, 1)), f((2, 2), 2), f((1, 0), 1, 2), f((0, 1), 1, 1, 2), f((2, 1), 2, 1, 2), largest
 
 
 @case("n,3", "3,3", "3")
