@@ -74,8 +74,10 @@ def all_of(
         return [*known, *(each for found in parts for each in found)]
 
 
-def watch(process: subprocess.Popen[bytes], seconds: float, ended: Callable[[int, str], object]) -> Found:
-    """What a process says of its items until it ends, and which one it ended over."""
+def watch(
+    process: subprocess.Popen[bytes], seconds: float, ended: Callable[[int, str], object] = lambda item, what: None
+) -> Found:
+    """What a process says of its items until it ends, and which one it ended over; `ended` is told of each."""
     assert process.stdout is not None
     found, item, stage, what, buffer = Found(), 0, "start", "", b""
     while True:
