@@ -184,7 +184,7 @@ def write(
 
 def not_an_array(name: str, number: int, names: dict[str, Any], dtype: Any, shape: tuple[int, ...] | None) -> str:
     """Whether an argument is no NumPy array of a dtype and, if one is given, of a shape: a condition."""
-    names |= {"ndarray": np.ndarray, f"dtype{number}": dtype}
+    names |= {"ndarray": np.ndarray, f"dtype{number}": np.dtype(dtype.type)}  # one that was unpickled is another object
     text = f"type({name}) is not ndarray or {name}.dtype is not dtype{number}"
     if shape is None:
         return text
@@ -194,7 +194,7 @@ def not_an_array(name: str, number: int, names: dict[str, Any], dtype: Any, shap
 
 def not_a_scalar(name: str, number: int, names: dict[str, Any], dtype: np.dtype[Any]) -> tuple[str, str]:
     """Whether an argument is nothing that becomes a scalar of a dtype without loss: a line before, and a condition."""
-    names |= {"ndarray": np.ndarray, f"dtype{number}": dtype}
+    names |= {"ndarray": np.ndarray, f"dtype{number}": np.dtype(dtype.type)}
     names[f"scalars{number}"] = {dtype.type, *_PYTHON_TYPES.get(dtype.char, ())}
     test = f"t not in scalars{number}"
     if dtype.kind in "iu":

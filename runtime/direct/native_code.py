@@ -19,6 +19,7 @@ from pathlib import Path
 
 import jax
 
+from ...codegen import forks
 from ...codegen.ir import scipy_parts
 from ...codegen.ir.jax_compat import capsule_address
 from ...codegen.passes import cpu_blas
@@ -33,6 +34,8 @@ _DIGEST = hashlib.sha256().digest_size  # bytes of it before the machine code in
 _OUTSIDE = ("calloc", "free", "malloc", "memcpy", "memset", "mmap", "munmap")
 # Memory that goes back to the system when it is freed; Windows has it by another function.
 _PRIVATE = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
+
+_translating = forks.lock()  # threads that parse Python at the same time disturb one another until 3.11.4
 
 
 @once
@@ -99,7 +102,9 @@ def machine_code(name: str) -> bytes:
         if hashlib.sha256(data[_DIGEST:]).digest() == data[:_DIGEST]:
             return data[_DIGEST:]
     try:
-        module = llvm.parse_assembly(translated(source.decode(), {"MAP": _PRIVATE}))
+        with _translating:
+            text = translated(source.decode(), {"MAP": _PRIVATE})
+        module = llvm.parse_assembly(text)
         machine = llvm.Target.from_triple(target[0]).create_target_machine(*target[1:], opt=2, jit=True)
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False  # for nothing here

@@ -215,7 +215,6 @@ def test_processes() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=200,
     )
     way = "direct call of the kernels\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, f"True\n{way}0\n0\n{way}", "")

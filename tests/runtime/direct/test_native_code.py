@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from hlograph.runtime import object_files
-from hlograph.runtime.direct import kept, llvm_ir, native_code, verdict
+from hlograph.runtime.direct import kept, llvm_ir, native_code, object_code, verdict
 
 pytestmark = pytest.mark.skipif(bool(verdict.unsupported()), reason="no direct calls here")
 
@@ -60,7 +60,7 @@ def hlograph_branches(x: int, y: int) -> int:
 
 
 def compiled(source: str) -> Any:
-    module = llvm.parse_assembly(llvm_ir.translated(source, {}))
+    module = object_code.binding().parse_assembly(llvm_ir.translated(source, {}))
     machine = llvm.Target.from_default_triple().create_target_machine()
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()

@@ -54,6 +54,17 @@ def loads(fn: Any) -> bool:
     return bool(stats.loaded)
 
 
+def frames(fn: Any, x: np.ndarray) -> int:
+    """How many functions of Python's run in a call."""
+    entered: list[str] = []
+    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        fn(x, x)
+    finally:
+        sys.setprofile(None)
+    return len(entered)
+
+
 # ---- hits ------------------------------------------------------------------------------------------------------------
 
 POSITIVE = np.eye(3) + 0.1
@@ -103,6 +114,7 @@ def test_what_was_compiled_is_loaded(name: str, folder: Path) -> None:
         for one, other in zip(first(x, x), second(x, x), strict=True):
             assert one.tobytes() == other.tobytes()
     assert (loads(first), loads(second), len(entries(folder))) == (False, True, 1)
+    assert frames(second, x) == frames(first, x)  # types from a pickle are not taken for others, which are converted
     lines, again = (fn.stats.by_executable[0].plan for fn in (first, second))
     assert again[0] == "out of the cache"
     assert again[1:] == lines
