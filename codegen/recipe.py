@@ -197,7 +197,7 @@ class Steps:
         return run(self.module, spec, watch=self._watch)
 
     def change(self, name: str, change: Callable[[ir.Module], Made]) -> Made:
-        """Makes a change that is no pass; what it returns."""
+        """Makes a change that is not a pass; what it returns."""
         started = time.perf_counter()
         made = change(self.module)
         if self._watch is not None:

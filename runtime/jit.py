@@ -514,7 +514,7 @@ def jit(
     Raises:
         OptionError: an option of `jax.jit` with one of ours that it does not go with.
         TypeError: an option that neither has.
-        ValueError: dims or static arguments name what is no parameter.
+        ValueError: dims or static arguments name something that is not a parameter.
         GraphError: a text in `constraints` is no constraint.
         PassError: `optimize` names an unknown pass.
         PolicyError: `policy` is none, or of a size that `dims` does not name.

@@ -559,7 +559,7 @@ class Programs:
 
 
 def _may_go_wrong(jaxpr: Any) -> bool:
-    """Whether XLA:CPU may pass NaN over in a jaxpr's maxima or minima, or take initial values in twice."""
+    """Whether XLA:CPU may ignore NaN in a jaxpr's maxima or minima, or take initial values in twice."""
     return any(
         equation.primitive.name == "reduce"
         or (

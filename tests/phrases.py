@@ -30,6 +30,10 @@ PHRASES = {
     r"\bno matter of\b": "does not concern",
     r"\bis no other\b": "is the same",
     r"\bwho (asks|wants)\b": "the caller, a user who",
+    r"\bis no (predictor|parameter|rewrite|pass|scalar)\b": "is not a",
+    r"\bcomes? to rest\b": "terminates",
+    r"\bNaN over\b": "ignores NaN",
+    r"\btells? by\b": "returns, reports by",
     r"\bof a (program|function|process|trace|context|place) of its own\b": "its own",
 }
 

@@ -434,5 +434,5 @@ def limits_at(element: Element) -> tuple[int, int] | None:
 
 
 def limits_of(value: ir.Value) -> tuple[int, int] | None:
-    """The least and the greatest value of a scalar integer's type; None for what is no scalar integer."""
+    """The least and the greatest value of a scalar integer's type; None for anything else."""
     return limits_at((value, 0)) if _length(value) == 1 else None

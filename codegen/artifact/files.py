@@ -78,7 +78,7 @@ def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A binary stream whose content takes the place of a file's when the block ends well.
 
-    A file that is there keeps its mode; a symbolic link stays, and what it leads to is written. What is no regular file
+    An existing file keeps its mode; a symbolic link stays, and its target is written. What is not a regular file
     (a pipe, a terminal) is written to as it is.
 
     Raises:

@@ -38,7 +38,7 @@ Pattern = Callable[[ir.Operation], "list[ir.Value] | None"]
 
 
 class Endless(PassError):
-    """Rewrites do not come to rest."""
+    """Rewrites do not terminate."""
 
 
 def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -> None:
@@ -51,7 +51,7 @@ def apply_rewrites(module: ir.Module, patterns: Sequence[tuple[str, Pattern]]) -
         patterns: the name of an op, and what gives the values that take the place of its results, or None.
 
     Raises:
-        Endless: the rewrites do not come to rest.
+        Endless: the rewrites do not terminate.
         Exception: what a pattern raises.
     """
     by_root: dict[str, list[Pattern]] = {}

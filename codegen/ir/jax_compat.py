@@ -112,7 +112,7 @@ def no_transformation() -> Any:
     return found[0]
 
 
-# XLA:CPU hands reductions of 4,096 elements and more to a library (YNNPACK) whose maximum and minimum pass NaN over,
+# XLA:CPU hands reductions of 4,096 elements and more to a library (YNNPACK) whose maximum and minimum ignore NaN,
 # unless it is to have products alone. In jaxlib 0.10 it also leaves out rows where a product of many small rows is
 # followed by a sum (jax#39103), unless it is to have each product by itself.
 _YNN = "xla_cpu_experimental_ynn_fusion_type"

@@ -275,7 +275,7 @@ def group(name: str, *members: str | RewriteFunction, default: bool = False) -> 
         default: whether `optimize="default"` runs it from now on.
 
     Raises:
-        PassError: no members, one that is no rewrite, or the name of a pass or rewrite of hlograph's.
+        PassError: no members, one that is not a rewrite, or the name of a pass or rewrite of hlograph's.
     """
     _check_free(name)
     names = tuple(each if isinstance(each, str) else _name_of(each) for each in members)

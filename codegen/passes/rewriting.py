@@ -218,7 +218,7 @@ def apply(module: ir.Module, rewrites: Sequence[Rewrite], report: Report, *, rea
     """Applies rewrites to all ops of a module, in place, until none applies.
 
     Raises:
-        PassError: a rewrite returns values that cannot take the place of the op's results, or they never come to rest.
+        PassError: a rewrite returns values that cannot take the place of the op's results, or they never terminate.
         Exception: what a rewrite raises, other than `Refused`.
     """
     patterns = [

@@ -259,7 +259,7 @@ def cpu_nan(op: ir.Operation) -> None:
                 %a = stablehlo.reduce(%n init: false) applies stablehlo.or across dimensions = [1]
                 %r = stablehlo.select %a, NaN, %m                    // in the place of %m
 
-    XLA:CPU leaves reductions of 4,096 elements and more to a library whose maximum and minimum pass NaN over.
+    XLA:CPU leaves reductions of 4,096 elements and more to a library whose maximum and minimum ignore NaN.
     Executables of our own have a compile option against it; a module that goes into another one has this.
     Preconditions: static sizes. Rounding: none.
     """

@@ -383,7 +383,7 @@ def _scalar(attribute: ir.Attribute, name: str) -> np.generic:
         return np.bool_(attribute.value)
     if isinstance(attribute, ir.IntegerAttr | ir.FloatAttr):
         return numpy_dtype(attribute.type).type(attribute.value)
-    raise DirectCallRefused(f"{name} has an attribute {attribute}, which is no scalar")
+    raise DirectCallRefused(f"{name} has an attribute {attribute}, which is not a scalar")
 
 
 # ---- comparators -----------------------------------------------------------------------------------------------------
