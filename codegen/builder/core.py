@@ -581,14 +581,17 @@ class Builder(Places):
         # What all its users read through, and scalars that served as sizes only.
         read_through = [found.result.value for found in self._frame.notes.values()]
         made = [owner(value) for value in (*read_through, *(tensor.value for tensor in self._frame.spare))]
-        erase((op for op in made if op is not None and _is_plain(op)), _is_plain)
+        demanded = {name for each in self.constraints for dim in (each.lhs, each.rhs) for name in dimension.roots(dim)}
+        # Sizes from data that are demanded are counted in a call, also where nothing else needs them.
+        counted = {owner(self._frame.roots[name].tensor.value) for name in demanded & self._frame.data.keys()}
+
+        def plain(op: ir.Operation) -> bool:
+            return not op.regions and op.name != "func.call" and op not in counted
+
+        erase((op for op in made if op is not None and plain(op)), plain)
         operation = self._frame.block.owner.operation
         with self.context, self._unknown:
             inputs = [value.type for value in self._frame.block.arguments]
             outputs = [x.value.type for x in results]
             operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
         return operation
-
-
-def _is_plain(op: ir.Operation) -> bool:
-    return not op.regions and op.name != "func.call"

@@ -37,6 +37,7 @@ from ...codegen.graph import order
 from ..registry import lowers
 from ..releases import inner_graphs, unflatten
 from ..scan_parts import ScanParts
+from .shape import sizes_of
 
 _FAR = 4  # steps back from which a state is read from its trace, in place of being carried
 _FEW = 100  # this many steps at most are written out
@@ -68,8 +69,9 @@ class _Steps:
         name = getattr(node.op, "name", None)
         self.what = f"scan {name!r}" if name else "scan"
         self.ends = bool(node.op.info.as_while)
-        self.count = ctx.dim(count, f"n_steps of the {self.what}")
-        ctx.at_least(self.count, 0, f"n_steps of the {self.what}")
+        self.count = self.size(count, "n_steps")
+        if count.sizes is not None:
+            ctx.at_least(self.count, 0, f"n_steps of the {self.what}")
         self.done: Tensor | None = None
 
     @property
@@ -77,6 +79,12 @@ class _Steps:
         """How many steps there were, as a size, after the loop."""
         assert self.done is not None
         return hlo.data_size(self.done, "steps", self.count) if self.ends else self.count
+
+    def size(self, count: Tensor, what: str) -> Dim:
+        """A number of steps as a dimension, which may be a reduction or a cast of data."""
+        if count.sizes is None and not self.builder.in_region:
+            return sizes_of(self.ctx, [count], what)[0]
+        return self.ctx.dim(count, f"{what} of the {self.what}")
 
     def fitting(self, value: Tensor, dims: Sequence[Dim], what: str) -> Tensor:
         """A step's result, which must have the shape that the next step takes."""
@@ -424,8 +432,7 @@ class _Scan:
                 ctx.at_least(rows, depth, what)
             self.parts.append((_Near if depth <= _FAR else _Far)(steps, taps, buffer))
         for (length, _), output in zip(given.stacks, node.outputs[len(self.parts) :], strict=False):
-            rows = ctx.dim(length, f"the length of a trace of the {steps.what}")
-            self.parts.append(_Trace(steps, rows, type_=output.type))
+            self.parts.append(_Trace(steps, steps.size(length, "the length of a trace"), type_=output.type))
         self.parts += [_Untraced(steps, x.first) for x in given.untraced]
         self.constants = [x for x, _ in given.constants]
 

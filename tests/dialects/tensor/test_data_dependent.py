@@ -462,6 +462,50 @@ def test_demands_on_sizes_inside_a_branch_are_checks():
     assert check.message.startswith("size nonzero_0 must be at least 1: index 0 of axis 0")
 
 
+def trace_of(steps, **options):
+    start = pt.constant(np.float64(1.0), dtype="float64")
+    return pytensor.scan(
+        lambda *a: sum(a) * 0.5 + a[-1] ** 2, outputs_info=start, n_steps=steps, return_updates=False, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "steps", "values"),
+    [
+        (k, k.max(), ([2, 1, 3], [1], [7, 0])),
+        (real, pt.cast(real, "int8"), (3.9, 1.0, 7.0)),
+        (k, pt.switch(k.sum() > 3, k[0] + 1, 2), ([2, 2], [1, 1])),
+    ],
+    ids=["reduction", "cast", "choice"],
+)
+def test_a_loop_whose_number_of_steps_is_computed_from_data(data, steps, values):
+    trace = trace_of(steps, sequences=[x])
+    whole = [trace, *pytensor.grad((trace**2).sum() + trace[-1], [x])]
+    function = compiled([x, data], whole)
+    reference = pytensor.function([x, data], whole, mode=pytensor.compile.Mode("py", None))
+    for value in values:
+        for found, wanted in zip(function(SEVEN, value), reference(SEVEN, value), strict=True):
+            assert_same(found, wanted)
+
+
+def test_numbers_of_steps_that_data_give_and_that_cannot_be():
+    function = compiled([x, k], trace_of(k.max(), sequences=[x]))
+    assert len(function(SEVEN, [0])) == 0
+    for value, error in (([8], "slice_0 >= n_steps_0"), ([-2], ">= 1")):
+        with pytest.raises(ArgumentShapeError, match=error):
+            function(SEVEN, value)
+    inner = lambda a: trace_of(k.max() + pt.cast(a, "int64"))[-1]  # noqa: E731
+    with pytest.raises(DataDependentSizeError, match="inside a branch or a loop"):
+        hlograph.emit_stablehlo(([x, k], pytensor.map(inner, sequences=[x], return_updates=False)))
+
+
+def test_a_size_that_is_only_demanded_is_counted():
+    function = compiled([x, y, k], trace_of(k.max(), sequences=[x[: k.sum()]])[-1])
+    assert function(SEVEN, SEVEN, [2, 1]).shape == ()
+    with pytest.raises(ArgumentShapeError):
+        function(SEVEN, SEVEN, [2, -1])
+
+
 def test_what_cannot_leave_a_branch():
     chosen = ifelse(i > 0, x[x > 0], x)
     chosen.name = "chosen"
