@@ -232,9 +232,18 @@ def comparable(x: Tensor) -> Tensor:
 
 @lowers("SortOp")
 def sort(ctx: Context, node: Any, x: Tensor, *axis: Tensor) -> Tensor:
-    """`numpy.sort`."""
-    (result,) = hlo.sort([comparable(x)], _axis(node, x.ndim, axis), hlo.less_nan_last, key="sort")
-    return hlo.convert(result, x.dtype)
+    """`numpy.sort`; floats by integers in the same order, which XLA sorts without a call for each comparison."""
+    axis_ = _axis(node, x.ndim, axis)
+    if x.dtype.kind != "f":
+        return hlo.convert(hlo.sort([comparable(x)], axis_, hlo.less_nan_last, key="sort")[0], x.dtype)
+    bits = np.dtype(f"i{x.dtype.itemsize}")
+    keys = _ordered(hlo.bitcast_convert(hlo.select(hlo.is_nan(x), hlo.full_like(x, np.nan), x), bits))
+    return hlo.bitcast_convert(_ordered(hlo.sort([keys], axis_, hlo.less_nan_last, key="sort")[0]), x.dtype)
+
+
+def _ordered(bits: Tensor) -> Tensor:
+    """Of the bits of floats integers in the floats' order, -0 before 0; and back."""
+    return hlo.select(bits < 0, hlo.xor(bits, hlo.full_like(bits, np.iinfo(bits.dtype).max)), bits)
 
 
 @lowers("ArgSortOp")

@@ -167,6 +167,10 @@ def test_sorting() -> Iterator[Case]:
         yield f"{shape}", [x], outputs, [RNG.normal(size=shape)]
     last = np.array([[3.0, np.nan, -np.inf, 0.0], [np.inf, np.nan, np.nan, 1.0]])
     yield "NaN is last", [x], [pt.sort(x, axis=1), pt.argsort(x, axis=1, kind="stable")], [last]
+    for dtype in ("float16", "float32", "float64"):  # sorted by their bits
+        own, most = pt.vector("own", dtype=dtype), np.finfo(dtype)
+        array = np.array([np.nan, -0.0, most.max, -np.nan, most.smallest_subnormal, np.inf, -most.tiny, -np.inf, 0.0])
+        yield f"extremes in {dtype}", [own], pt.sort(own), [np.concatenate([array, -array]).astype(dtype)]
     yield "equal elements keep their order", [v], [pt.argsort(v, kind="stable")], [RNG.integers(0, 4, size=50)]
     for dtype in ("bool", "int8", "uint64", "float32"):
         own = pt.vector("own", dtype=dtype)
