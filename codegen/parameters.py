@@ -258,7 +258,7 @@ def put_in(module: ir.Module, arrays: Mapping[int, Array]) -> None:
 # ---- data -----------------------------------------------------------------------------------------------------------
 
 _TABLE = 16  # bytes from which a constant may differ with the data
-_MANY = 256  # elements of data: of fewer, what is computed in advance does not pay
+MANY = 256  # elements of data: of fewer, what is computed in advance does not pay
 _PREPARING = frozenset({"fold_constants", "compress_rows"})
 
 
@@ -283,4 +283,4 @@ def prepare(module: ir.Module, data: Mapping[int, Array], passes: Sequence[str])
     arguments = tuple(replace(argument, parameter="") for argument in signature.arguments)
     signatures.write(main, without_decided_checks(replace(signature, arguments=arguments), main))
     pays = any(x.pass_name in _PREPARING and x.rewritten for x in reports)
-    return list(tables.values()), pays and max(array.size for array in data.values()) >= _MANY
+    return list(tables.values()), pays and max(array.size for array in data.values()) >= MANY

@@ -15,7 +15,8 @@ pays, the program with all arguments runs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ import numpy as np
 from ..codegen import forks
 from ..codegen.errors import ArgumentError, ArgumentShapeError, UnsupportedGraphError
 from ..codegen.ir.jax_compat import enable_x64
-from ..codegen.parameters import Array, digest_of, is_frozen, prepare
+from ..codegen.parameters import MANY, Array, digest_of, is_frozen, prepare
 from ..codegen.program import Program
 from .c_function import CFunction, FormName, complete, form_of
 from .calls.arguments import in_order, is_misread, key_of, sizes_of_call, to_arrays
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from .lowered.stages import Lowered
 
 _KEPT = 4  # sets of data whose tables are kept
+_OFTEN, _CHANGES = 16, 4  # calls with the same data; so many sets with fewer calls, one by one, are no data
+_MOST = 1 << 23  # numbers that are prepared unasked
 _PLAIN = (np.ndarray, np.generic, ARRAY, list, tuple, bool, int, float, complex)
 
 
@@ -84,22 +87,40 @@ def _copied(array: Array) -> Array:
 class _Call:
     """How calls with some data run: by a function of the other arguments and tables, or (None) of all arguments."""
 
-    def __init__(self, data: Sequence[Any], key: Any, others: Sequence[int], function: Any, tables: Any) -> None:
+    def __init__(
+        self,
+        data: Sequence[Any],
+        key: Any,
+        constant: Any,
+        others: Sequence[int] = (),
+        function: Any = None,
+        tables: Any = (),
+    ) -> None:
         self.key, self.others, self.function, self.tables = key, others, function, tables
-        self._kept = [x if _is_constant(x) else np.array(x) for x in data]  # copies of what others may write to
+        self._constant, self.uses = constant, 0
+        self._kept = [x if constant(x) else np.array(x) for x in data]  # copies of what others may write to
+
+    def given(self, values: Sequence[Any]) -> list[Any]:
+        """The arguments of the function, of those of the program."""
+        return [*[values[i] for i in self.others], *self.tables]
 
     def has(self, data: Sequence[Any]) -> bool:
         """Whether these are the data."""
+        self.uses += 1
         for place, (x, kept) in enumerate(zip(data, self._kept, strict=True)):
             if x is not kept:
                 if not _same(x, kept):
                     return False
-                self._kept[place] = x if _is_constant(x) else kept
+                self._kept[place] = x if self._constant(x) else kept
         return True
 
 
 def _is_constant(x: Any) -> bool:
-    return type(x) is ARRAY or (type(x) is np.ndarray and is_frozen(x))
+    return type(x) is ARRAY or _is_frozen(x)
+
+
+def _is_frozen(x: Any) -> bool:
+    return type(x) is np.ndarray and is_frozen(x)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -114,20 +135,30 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class DataFunction(Function):
-    """A compiled program of which some arguments are data; see `hlograph.function`."""
+    """A compiled program of which some arguments are data; see `hlograph.function`.
 
-    def __init__(self, program: Program, options: CompileOptions, data: Sequence[str]) -> None:
+    Args:
+        program, options: see `Function`.
+        data: names of arguments.
+        guessed: whether nobody said that these are data. They are a mode's shared variables, and lie in memory that
+            others may write to. If they are small, huge, or change every few calls, the program as it was runs.
+    """
+
+    def __init__(
+        self, program: Program, options: CompileOptions, data: Sequence[str], *, guessed: bool = False
+    ) -> None:
         super().__init__(program, options)
         arguments = program.signature.arguments
         names = [argument.name for argument in arguments]
         for name in data:
             if name not in names:
                 raise ArgumentError(f"data: there is no argument {name!r}; there are {', '.join(names) or 'none'}")
-        if any(argument.sparse or argument.key for argument in arguments):
+        if any(argument.sparse or (argument.key and not guessed) for argument in arguments):
             raise UnsupportedGraphError("data= takes arrays, not sparse matrices or PRNG keys")
         program.refuse_host_calls("what it computes of data cannot be known to stay the same")
         if program.signature.has_data_sizes:
             raise UnsupportedGraphError(f"{program.name} has sizes that are computed from data: leave data= out")
+        self._guessed, self._changes, self._rest = guessed, 0, _OFTEN
         self._places = tuple(sorted(map(names.index, set(data))))
         self._count = len(arguments) - len(self._shared)
         self._open = any(root.argument not in self._places for root in program.signature.roots)
@@ -145,15 +176,66 @@ class DataFunction(Function):
         call, values = self._call_of(given)
         if call.function is None:
             return self._whole(*given)
-        return call.function(*[values[i] for i in call.others], *call.tables)
+        return call.function(*call.given(values))
+
+    def executable(self, args: Sequence[Any]) -> Callable[..., Any] | None:
+        """As of a function; what it returns takes data that have changed, too."""
+        call, values = self._call_of(args)
+        if call.function is None:
+            return self._resting(super().executable(args))
+        run, others, tables, places = (
+            call.function.executable(call.given(values)),
+            call.others,
+            call.tables,
+            self._places,
+        )
+
+        def checked(*arrays: Any) -> Any:
+            if call.has([arrays[i] for i in places]):
+                return run(*[arrays[i] for i in others], *tables)
+            self._tell()
+            return self(*arrays)
+
+        return None if run is None else checked
+
+    def _resting(self, run: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """What runs the program as it was until it is time to look again whether data stay the same."""
+        if self._changes <= _CHANGES or run is None:
+            return run
+        left = self._rest = 4 * self._rest
+
+        def counted(*arrays: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if not left:
+                self._changes, self._last = 0, None
+                self._tell()
+            return run(*arrays)
+
+        return counted
+
+    def needs_threads(self, args: Sequence[Any]) -> str:
+        """As of a function."""
+        call, values = self._call_of(args)
+        return super().needs_threads(args) if call.function is None else call.function.needs_threads(call.given(values))
 
     def _call_of(self, given: Sequence[Any]) -> tuple[_Call, Sequence[Any]]:
         values = [*given, *[container.get_value(borrow=True) for container in self._shared]]
         data, last = [values[i] for i in self._places], self._last
+        if last is not None and self._guessed and last.function is None and last.key == list(map(np.shape, data)):
+            return last, values
         key = key_of(self._signature, values) if self._open and last is not None else ()
         if last is None or last.key != key or not last.has(data):
-            last = self._last = self._prepared(values, data)
+            self._changes = self._changes + 1 if last is None or last.uses < _OFTEN else 0
+            last = self._last = self._plain(data) or self._prepared(values, data)
         return last, values
+
+    def _plain(self, data: Sequence[Any]) -> _Call | None:
+        """How all calls with data of such sizes run, where what was guessed does not pay."""
+        sizes = list(map(np.size, data))
+        if not self._guessed or (max(sizes) >= MANY and sum(sizes) <= _MOST and self._changes <= _CHANGES):
+            return None
+        return _Call((), list(map(np.shape, data)), _is_frozen)
 
     def _prepared(self, values: Sequence[Any], data: Sequence[Any]) -> _Call:
         arrays = to_arrays(self._signature.arguments, values)
@@ -167,16 +249,22 @@ class DataFunction(Function):
                 while len(self._known) >= _KEPT:
                     del self._known[next(iter(self._known))]
                 self._known[key] = (found.others, *(self._ready(found) if pays else (None, ())))
-            return _Call(data, sizes if self._open else (), *self._known[key])
+            if self._guessed and self._known[key][1] is None:
+                return _Call((), list(map(np.shape, data)), _is_frozen)
+            constant = _is_frozen if self._guessed else _is_constant
+            return _Call(data, sizes if self._open else (), constant, *self._known[key])
 
     def _ready(self, found: Prepared) -> tuple[Function, Sequence[Any]]:
         """What runs such programs, and the tables where it takes them."""
         if found.key not in self._functions:
             count, numpy = len(found.others), self.options.numpy
             if numpy is not None:
-                numpy = Numpy(constant=frozenset(range(count, count + len(found.tables))))
+                on_device = frozenset(k for k, place in enumerate(found.others) if place in numpy.arguments)
+                tables = frozenset(range(count, count + len(found.tables)))
+                numpy = Numpy(on_device, numpy.results, tables)
             options = replace(self.options, policy="exact", numpy=numpy, donated=frozenset())
-            self._functions[found.key] = Function(found.program, options)
+            self._functions[found.key] = made = Function(found.program, options)
+            made.changed = weakref.WeakMethod(self._tell)
         if self.options.numpy is not None:
             return self._functions[found.key], found.tables
         with enable_x64(True):
@@ -190,7 +278,7 @@ class DataFunction(Function):
         call, values = self._call_of(given)
         if call.function is None:
             return super().lower(*given)
-        return call.function.lower(*[values[i] for i in call.others], *call.tables)
+        return call.function.lower(*call.given(values))
 
     def c_function(self, *arguments: Any, form: FormName = "arrays") -> CFunction:
         """As `Function.c_function`: callers give what is no data, in its order; `with_data` prepares other data."""

@@ -14,6 +14,7 @@ import inspect
 import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from ...codegen import forks
 from ...codegen.errors import ArgumentShapeError, UnsupportedGraphError, UnsupportedOpError
 from ...codegen.graph import order, root_base, unique
 from ...codegen.ir.jax_compat import x64_caller, x64_flag
+from ...codegen.program import Program
 from ...codegen.signature import Signature
 from ...codegen.sparse_parts import Group, grouped
 from ...dialects.frontend import emit_graph
@@ -40,7 +42,7 @@ from ..executables.devices import choose_device, default_device, find_device
 from ..executables.executable import SECONDS, within
 from ..function import Function
 from ..host import ResultShapeError
-from ..options import Numpy
+from ..options import CompileOptions, Numpy
 from . import values as values
 
 
@@ -143,7 +145,19 @@ class Binding:
             # Until a call finds the shapes that its Python returns.
             return Refusal(error, ResultShapeError(str(error)))
         cpu, numpy = (given.cpu, self._numpy(program.signature)) if self._waits else (given.cpu.for_jax, None)
-        return Function(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
+        return self._made(program, replace(given, device=self._device, cpu=cpu, numpy=numpy))
+
+    def _made(self, program: Program, options: CompileOptions) -> Function:
+        """A program's function; shared variables that it does not update are taken to be data."""
+        updated = set(self.updates.values())
+        given = zip(self.arguments.items(), grouped(program.signature.arguments), strict=True)
+        names = [x.items[0].name for (i, a), x in given if type(a) is values.Shared and i not in updated]
+        if names and self._waits and options.policy in ("auto", "exact"):
+            from ..data import DataFunction  # with the passes that prepare them
+
+            with suppress(UnsupportedGraphError):  # sizes from data, Python, sparse matrices
+                return DataFunction(program, options, names, guessed=True)
+        return Function(program, options)
 
     def _numpy(self, signature: Signature) -> Numpy:
         targets = [self.arguments.get(self.updates.get(number, -1)) for number in range(len(self.results))]
@@ -292,9 +306,8 @@ class Binding:
             return "it takes or gives sparse matrices or JAX's arrays, or its options exclude direct calls"
         if self._forked is None:
             cpu = replace(options.cpu, direct=True)
-            self._forked = Function(
-                self.function.program, replace(options, policy="exact", cpu=cpu, device=None, numpy=Numpy())
-            )
+            options = replace(options, policy="exact", cpu=cpu, device=None, numpy=Numpy())
+            self._forked = self._made(self.function.program, options)
         arrays = [given[i] if i in given else argument.in_numpy() for i, argument in self.arguments.items()]
         return self._forked.needs_threads(arrays)
 

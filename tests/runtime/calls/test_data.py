@@ -15,6 +15,7 @@ import pytensor.tensor as pt
 import pytest
 
 import hlograph
+import hlograph.pytensor
 from hlograph.errors import (
     ArgumentError,
     ArgumentShapeError,
@@ -111,21 +112,34 @@ def test_data_of_few_bytes() -> None:
         assert function(np.array([1.0, 2.0, 4.0]), np.array(mask)) == np.dot([1.0, 2.0, 4.0], mask)
 
 
-def test_shared_variables() -> None:
+@pytest.mark.parametrize("mode", [False, True])
+def test_shared_variables(mode: bool) -> None:
+    """Those of a mode are taken to be data, until they change too often; and again, if they no longer do."""
     shared = {name: pytensor.shared(x, name=name) for name, x in data(0).items()}
     b = pt.dvector("b")
     rest = (shared["y"] - b[2:][shared["place"]] - b[1] * shared["x"]) / pt.exp(b[0])
     value = (-0.5 * rest**2 - b[0]).sum()
-    function = hlograph.function([b], [value, pytensor.grad(value, b)], data=list(shared.values()), outputs="numpy")
-    check(function(POINT), POINT, data(0))
-    for seed, rows in ((1, N), (2, 2 * N)):
+    outputs = [value, pytensor.grad(value, b)]
+    if mode:
+        function = pytensor.function([b], outputs, mode="STABLEHLO")
+        compiled = function.vm.binding.function
+    else:
+        function = compiled = hlograph.function([b], outputs, data=list(shared.values()), outputs="numpy")
+    for _ in range(3):
+        check(function(POINT), POINT, data(0))
+    assert not any(str(N) in x.sizes for x in compiled.stats.by_executable)  # what is left of the rows is fewer
+    for seed, rows in ((1, N), (2, 2 * N), *((k, N) for k in range(3, 9))):
         given = data(seed, rows)
         for name, variable in shared.items():
             variable.set_value(given[name])
         check(function(POINT), POINT, given)
         shared["y"].get_value(borrow=True)[3] = 9.0
         given["y"][3] = 9.0
-        check(function(b=POINT), POINT, given)
+        check(function(POINT), POINT, given)
+    for _ in range(80 * mode):
+        check(function(POINT), POINT, given)
+    shared["x"].get_value(borrow=True)[:2] = given["x"][:2] = np.nan, 4.0
+    check(function(POINT), POINT, given)
 
 
 def density(b: Any, data: Any, scale: float = 1.0) -> Any:
