@@ -76,8 +76,8 @@ def test_calls_pass_the_options_of_compiling_on(call: str, monkeypatch: pytest.M
     different = {option for option, default in DEFAULTS.items() if parameters[option].default != default}
     assert different == ({"outputs"} if call == "Mode" else set())
     assert call == "Mode" or all(f"    {option}: " in (shown.__doc__ or "") for option in DEFAULTS)
-    with pytest.raises(TypeError, match=r"has no option 'polcy'; did you mean 'policy'\?"):
-        CALLS[call](polcy="exact")
+    with pytest.raises(TypeError, match=r"has no option 'policyy'; did you mean 'policy'\?"):
+        CALLS[call](policyy="exact")
 
     def named(**given: object) -> CompileOptions:
         raise LookupError(*sorted(given))
