@@ -243,7 +243,8 @@ class CFunction:
             raise ArgumentTypeError(f"{len(arrays)} arrays for the data {listed}")
         for name in by_name:
             if name not in self.names[len(arrays) :]:
-                raise ArgumentTypeError(f"{name!r} is not data without a value; there are {listed}")
+                what = "given twice" if name in self.names else "not data"
+                raise ArgumentTypeError(f"{name!r} is {what}; the data are {listed}")
         given = {**dict(zip(self.names, arrays, strict=False)), **by_name}
         values = [given.get(argument.name, value) for argument, value in zip(named, self._values, strict=True)]
         return as_arrays(named, self._places, values, self.form)

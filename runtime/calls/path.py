@@ -184,7 +184,8 @@ def write(
 
 def not_an_array(name: str, number: int, names: dict[str, Any], dtype: Any, shape: tuple[int, ...] | None) -> str:
     """Whether an argument is no NumPy array of a dtype and, if one is given, of a shape: a condition."""
-    names |= {"ndarray": np.ndarray, f"dtype{number}": np.dtype(dtype.type)}  # one that was unpickled is another object
+    # A dtype that was unpickled is another object; None, of a sparse matrix, is that of no array.
+    names |= {"ndarray": np.ndarray, f"dtype{number}": None if dtype is None else np.dtype(dtype.type)}
     text = f"type({name}) is not ndarray or {name}.dtype is not dtype{number}"
     if shape is None:
         return text

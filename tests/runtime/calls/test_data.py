@@ -206,8 +206,10 @@ def test_c_functions() -> None:
         first.data(**data(2, 2 * N))
     with pytest.raises(ArgumentShapeError, match="place"):
         first.with_data(y=np.ones(7))
-    with pytest.raises(ArgumentTypeError, match="no data"):
+    with pytest.raises(ArgumentTypeError, match="'z' is not data"):
         first.with_data(z=np.ones(7))
+    with pytest.raises(ArgumentTypeError, match="'y' is given twice"):
+        first.with_data(data(0)["y"], y=np.ones(7))
     with pytest.raises(ArgumentTypeError, match="is data"):
         of.c_function(POINT, data(0)["y"], None, data(0)["x"])
 

@@ -138,9 +138,9 @@ def test_data_that_does_not_fit(bound: CFunction) -> None:
         bound.data(x=np.zeros((5, 3)))
     with pytest.raises(ArgumentTypeError, match="argument 'x': expected dtype float64, got complex64"):
         bound.data(x=X.astype(np.complex64))
-    with pytest.raises(ArgumentTypeError, match="'z' is not data without a value; there are x, y"):
+    with pytest.raises(ArgumentTypeError, match="'z' is not data; the data are x, y"):
         bound.data(z=1)
-    with pytest.raises(ArgumentTypeError, match="'x' is not data without a value"):
+    with pytest.raises(ArgumentTypeError, match="'x' is given twice"):
         bound.data(X, x=X)
     for arrays in ((None, Y), (X, jax.ShapeDtypeStruct(Y.shape, Y.dtype))):
         with pytest.raises(ArgumentTypeError, match="is data in the form 'logp': give its value"):
