@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _KEPT = 4  # sets of data whose tables are kept
 _OFTEN, _CHANGES = 16, 4  # calls with the same data; so many sets with fewer calls, one by one, are no data
 _MOST = 1 << 23  # numbers that are prepared unasked
+_WORD, _BYTE = np.dtype(np.uint64), np.dtype(np.uint8)
 _PLAIN = (np.ndarray, np.generic, ARRAY, list, tuple, bool, int, float, complex)
 
 
@@ -129,9 +130,9 @@ def _same(one: Any, other: Any) -> bool:
     x, y = np.asarray(one), np.asarray(other)
     if (x.dtype, x.shape) != (y.dtype, y.shape):
         return False
-    word = np.dtype(np.uint64 if x.nbytes % 8 == 0 else np.uint8)
+    word = _WORD if x.nbytes % 8 == 0 else _BYTE
     x, y = (np.ascontiguousarray(each).reshape(-1).view(word) for each in (x, y))
-    return bool(np.array_equal(x, y))
+    return bool((x == y).all())
 
 
 class DataFunction(Function):

@@ -53,7 +53,8 @@ def run(module: ir.Module, report: Report, *, bytes: int = 64 << 20, reassociate
             array, op = constants.array(value), owner(value)
             if array is None or op is None:
                 continue
-            report.applied(op, result=f"{array.nbytes:,} bytes, computed in advance")
+            rewrite = "fold_flags" if array.dtype == bool else ""
+            report.applied(op, rewrite, f"{array.nbytes:,} bytes, computed in advance")
             first = array.reshape(-1)[0]
             with ir.InsertionPoint(op), op.location:
                 same = (array == first).all() and not np.signbit(array).any()
