@@ -170,13 +170,15 @@ def test_a_loaded_program(tmp_path: Path) -> None:
     assert function.stats.compiles == 1
 
 
-def test_what_does_not_pay_runs_as_it_is() -> None:
-    """Rows that differ, and few of them: lengths share an executable, as without data."""
-    x, y = pt.dvector("x"), pt.dvector("y")
-    function = hlograph.function([x, y], [pt.exp(x[0] * y).sum()], data=[y], policy="padded", outputs="numpy")
+@pytest.mark.parametrize("indexed", [False, True])
+def test_what_does_not_pay_runs_as_it_is(indexed: bool) -> None:
+    """Rows that differ, few of them, and checks of indices alone: lengths share an executable, as without data."""
+    x, y, place = pt.dvector("x"), pt.dvector("y"), pt.lvector("place")
+    result = pt.exp(x[place if indexed else 0] * y).sum()
+    function = hlograph.function([x, y, place], [result], data=[y, place], policy="padded", outputs="numpy")
     for rows in (400, 390, 3):
         values = np.linspace(0, 1, rows)
-        np.testing.assert_allclose(function(np.array([0.3]), values), np.exp(0.3 * values).sum())
+        np.testing.assert_allclose(function(np.array([0.3]), values, np.zeros(rows, int)), np.exp(0.3 * values).sum())
     assert function.stats.compiles <= 2
 
 
