@@ -39,7 +39,7 @@ from .calls.arguments import (
     sizes_of_call,
     to_arrays,
 )
-from .calls.path import X64, Written, call_function
+from .calls.path import ARRAY, X64, Written, call_function
 from .direct.verdict import unproven
 from .executables.devices import find_device, platform_of
 from .executables.executable import Executable
@@ -112,10 +112,13 @@ class Function(Written):
         self.needs_x64 = any(narrowed(dtype) != dtype for dtype in wide)
         self._wide = [(i, x.dtype) for i, x in enumerate(signature.arguments) if narrowed(x.dtype) != x.dtype]
         self._serving = Serving(program, options, shelf, self.device, x64=self._x64, tell=self._tell)
+        jax_arrays = options.numpy is None
+        recorded = jax_arrays and signature.arguments and not signature.value_roots
+        self._latest: list[tuple[Any, Any]] | None = [(None, None)] if recorded else None
         ways = {"entries": self._serving.entries, "count": self._calls.increment, "slow": self._slow_call}
         ways |= {"traced": self._traced_call, "failed": self._failed_call, "checked": self._checked}
-        ways["widened"] = self._widened if self.needs_x64 else None
-        self._written = call_function(signature, ways, name=program.name, returns_jax=options.numpy is None)
+        ways |= {"widened": self._widened if self.needs_x64 else None, "find": self._find}
+        self._written = call_function(signature, ways, name=program.name, latest=self._latest, returns_jax=jax_arrays)
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -272,8 +275,18 @@ class Function(Written):
     def _like(self, program: Program) -> Function:
         return Function(program, self.options.for_derived(program))
 
+    def _find(self, entry: Entry, args: Sequence[Any]) -> None:
+        """Takes note of JAX arrays that an entry has just been found for, and of their types alone."""
+        arguments = self._signature.arguments
+        if all(type(x) is ARRAY and x.dtype == a.dtype for x, a in zip(args, arguments, strict=True)):
+            with self._serving.lock:
+                if self._latest is not None and self._serving.known(args) is entry:
+                    self._latest[0] = tuple(x.aval for x in args), entry
+
     def _tell(self) -> None:
-        """Tells who is to know that what runs calls has changed, or is no longer in the cache."""
+        """Tells who is to know that what runs calls has changed, or is no longer in the cache; forgets it."""
+        if self._latest is not None:
+            self._latest[0] = None, None
         listener = self.changed()
         if listener is not None:
             listener()

@@ -26,7 +26,15 @@ arguments `x: float64[n]` and `k: int64[]`, where k decides a size, it reads
 
 Callers give `a0` by the name `x` too, and `a1` by the name `k` (see `write`).
 
-What a call costs beyond JAX's own is spent here, so nothing stands here that could be done once. A call
+Where no value decides a size, JAX arrays of the types of an earlier call need none of these questions: for
+`x: float64[n]`, `y: float64[n]`
+
+    avals, entry = latest[0]
+    if not (type(a0) is array and type(a1) is array and (a0.aval, a1.aval,) == avals and not more):
+
+stands before that, up to where `entry` is known, and behind it `if not entry.used & 15: find(entry, (a0, a1,))`. A
+function has one such record, that of the latest executable: a lookup by types would cost more than the other questions
+together. What a call costs beyond JAX's own is spent here, so nothing stands here that could be done once. A call
 through a second Python function, or a loop over the arguments in place of the written-out expressions, would cost as
 much again.
 """
@@ -48,6 +56,7 @@ from .arguments import MISSING, check_fits, is_misread
 X64 = x64_flag()
 ARRAY: Any = array_type()
 _INLINE = 5  # up to this many arguments are asked one by one whether they are tracers
+_OFTEN = 16  # of this many calls that are asked everything, one has its arrays' types taken note of; a power of two
 _UNKNOWN = (KeyError, AttributeError, IndexError, TypeError)
 
 
@@ -79,7 +88,9 @@ def given_arguments(*args: Any) -> tuple[Any, ...]:
     return args[:count]
 
 
-def call_function(signature: Signature, ways: Mapping[str, Any], *, name: str, returns_jax: bool) -> Callable[..., Any]:
+def call_function(
+    signature: Signature, ways: Mapping[str, Any], *, name: str, latest: list[Any] | None, returns_jax: bool
+) -> Callable[..., Any]:
     """What a function's calls run.
 
     Args:
@@ -90,8 +101,9 @@ def call_function(signature: Signature, ways: Mapping[str, Any], *, name: str, r
             it does while something else is traced, for what is no array for it, and for those in which JAX, asked to
             look for them, has found NaN or infinity. `checked` raises for checks that failed; from checks and the
             outputs to the results. `widened` gives arguments in the program's 64-bit types where JAX has none; None for
-            a program without such.
+            a program without such. `find` takes note of a call's arrays in `latest`, if they are such.
         name: the program's.
+        latest: the record, alone in a list; None where there is none.
         returns_jax: whether all results are JAX's. Others can be made while `checkify` looks, which sees nothing of it:
             such a call is traced, too.
     """
@@ -105,7 +117,7 @@ def call_function(signature: Signature, ways: Mapping[str, Any], *, name: str, r
     given = f"given({passed}*more)"
     names = {"MISSING": MISSING, "given": given_arguments, "tracers": TRACERS, "no_tracers": TRACERS.isdisjoint, **ways}
     names |= {"failing": (ValueError, TypeError, FloatingPointError), "index": operator.index, "unknown": _UNKNOWN}
-    names |= {"check_fits": check_fits, "x64": X64, "array": ARRAY, "misread": is_misread}
+    names |= {"check_fits": check_fits, "x64": X64, "array": ARRAY, "latest": latest, "misread": is_misread}
     if not returns_jax:
         # One question for all arguments, which are no tracers where nothing is traced.
         mode, attribute, names["untraced"] = trace_mode()
@@ -126,6 +138,11 @@ def call_function(signature: Signature, ways: Mapping[str, Any], *, name: str, r
     wide = ways["widened"] is not None
     if wide and values:
         lines += [f"if not x64.value: {passed}= widened(({passed}))"]
+    if latest is not None:
+        lines += [f"if not entry.used & {_OFTEN - 1:d}: find(entry, ({passed}))"]
+        same = " and ".join(f"type({value}) is array" for value in values)
+        same += f" and ({''.join(f'{value}.aval, ' for value in values)}) == avals"
+        lines = ["avals, entry = latest[0]", f"if not ({same} and not more):", *(f"    {line}" for line in lines)]
     run = f"outputs = entry.way.run({passed})"
     tried = [f"try: {run}"]
     if wide:
