@@ -116,6 +116,11 @@ class _Call:
         return True
 
 
+def _for_all(data: Sequence[Any]) -> _Call:
+    """How calls with guessed data of these shapes run, whatever is in them: by the program as it was."""
+    return _Call((), list(map(np.shape, data)), _is_frozen)
+
+
 def _is_constant(x: Any) -> bool:
     return type(x) is ARRAY or _is_frozen(x)
 
@@ -184,12 +189,8 @@ class DataFunction(Function):
         call, values = self._call_of(args)
         if call.function is None:
             return self._resting(super().executable(args))
-        run, others, tables, places = (
-            call.function.executable(call.given(values)),
-            call.others,
-            call.tables,
-            self._places,
-        )
+        run = call.function.executable(call.given(values))
+        others, tables, places = call.others, call.tables, self._places
 
         def checked(*arrays: Any) -> Any:
             if call.has([arrays[i] for i in places]):
@@ -228,15 +229,13 @@ class DataFunction(Function):
         key = key_of(self._signature, values) if self._open and last is not None else ()
         if last is None or last.key != key or not last.has(data):
             self._changes = self._changes + 1 if last is None or last.uses < _OFTEN else 0
-            last = self._last = self._plain(data) or self._prepared(values, data)
+            last = self._last = self._prepared(values, data) if self._is_promising(data) else _for_all(data)
         return last, values
 
-    def _plain(self, data: Sequence[Any]) -> _Call | None:
-        """How all calls with data of such sizes run, where what was guessed does not pay."""
+    def _is_promising(self, data: Sequence[Any]) -> bool:
+        """Whether data are to be prepared: if they were guessed, they are neither small nor huge, and stay the same."""
         sizes = list(map(np.size, data))
-        if not self._guessed or (max(sizes) >= MANY and sum(sizes) <= _MOST and self._changes <= _CHANGES):
-            return None
-        return _Call((), list(map(np.shape, data)), _is_frozen)
+        return not self._guessed or (max(sizes) >= MANY and sum(sizes) <= _MOST and self._changes <= _CHANGES)
 
     def _prepared(self, values: Sequence[Any], data: Sequence[Any]) -> _Call:
         arrays = to_arrays(self._signature.arguments, values)
@@ -251,7 +250,7 @@ class DataFunction(Function):
                     del self._known[next(iter(self._known))]
                 self._known[key] = (found.others, *(self._ready(found) if pays else (None, ())))
             if self._guessed and self._known[key][1] is None:
-                return _Call((), list(map(np.shape, data)), _is_frozen)
+                return _for_all(data)
             constant = _is_frozen if self._guessed else _is_constant
             return _Call(data, sizes if self._open else (), constant, *self._known[key])
 

@@ -91,9 +91,7 @@ def names(data: bytes, form: tuple[str, int]) -> tuple[set[str], set[str]]:
                 needed.add(name)
             if kind not in relocations.far and not (inside and kind in relocations.near):
                 what = f"of {name}" if name else "of its own"
-                raise DirectCallRefused(
-                    f"the machine code has an address {what} of an unknown kind ({kind:d})"
-                )
+                raise DirectCallRefused(f"the machine code has an address {what} of an unknown kind ({kind:d})")
     except (struct.error, IndexError, KeyError, ValueError) as error:
         raise DirectCallRefused(f"an object file cannot be read: {error!r}") from None
     if variables:

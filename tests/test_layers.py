@@ -194,7 +194,7 @@ SHELVES = {
     ),
     "models": (3_959, r"runtime/(mode|samplers|pytensor)/|hlograph/(pymc|nutpie|pytensor)|dialects/random/"),
     "tools": (1_815, r"tools/"),
-    "calls": (8_704, r"runtime/|hlograph/"),
+    "calls": (8_701, r"runtime/|hlograph/"),
     "rules": (11_102, r"dialects/"),
     "pad": (3_124, r"codegen/passes/pad/"),
     "passes": (8_057, r"codegen/passes/"),
